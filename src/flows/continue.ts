@@ -2,6 +2,7 @@ import { and, asc, eq, lte, sql } from "drizzle-orm";
 import { timestamp } from "../base/clock.ts";
 import { openSetbacks } from "../base/setbacks.ts";
 import { type App, contextForRun, type WriteContext, write } from "../context.ts";
+import { stepsOf } from "../resources/automations/config.ts";
 import { automationRuns } from "../resources/automations/table.ts";
 import { webhookDeliveries } from "../resources/inbound/table.ts";
 import { mayPass } from "../store/faults.ts";
@@ -9,7 +10,9 @@ import { prepared } from "../store/prepared.ts";
 import type { ReadDb } from "../store/store.ts";
 import { advance } from "./advance.ts";
 import { failBroken } from "./fail.ts";
-import { again, isDelayed } from "./states.ts";
+import { statesOfAttempt } from "./retry-steps.ts";
+import { findConfig } from "./save.ts";
+import { isDelayed } from "./states.ts";
 
 const BATCH = 50;
 
@@ -58,7 +61,7 @@ async function giveUp(tx: WriteContext, id: string, error: unknown): Promise<voi
   if (run && run.completedAt === null) await failBroken(tx, run, error);
 }
 
-/** Runs the uncompleted steps again. The webhook delivery counts another attempt. */
+/** Runs steps again for the next attempt of the webhook delivery, which counts it. */
 async function tryAgain(tx: WriteContext, id: string): Promise<void> {
   const [run] = await tx.db.select().from(automationRuns).where(eq(automationRuns.id, id));
   if (!run || run.completedAt !== null || run.dueAt === null) return;
@@ -78,7 +81,7 @@ async function tryAgain(tx: WriteContext, id: string): Promise<void> {
       })
       .where(eq(webhookDeliveries.id, run.deliveryId));
   }
-  const steps = run.steps.map((step) => (step.status === "completed" ? step : again(step)));
+  const steps = statesOfAttempt(stepsOf(await findConfig(tx.db, run)), run.steps);
   const row = { ...run, status: "running" as const, steps, error: null, dueAt: null };
   await tx.db
     .update(automationRuns)

@@ -29,6 +29,20 @@ export function statesOfRetry(
   });
 }
 
+/**
+ * Returns the states with which the next attempt of a run starts: uncompleted steps run again, except those without
+ * which a completed step went on, whose result would no longer fit.
+ */
+export function statesOfAttempt(definitions: readonly Step[], steps: readonly StepState[]): StepState[] {
+  const completed = new Set(steps.filter(({ status }) => status === "completed").map(({ key }) => key));
+  const used = new Set(
+    definitions
+      .filter(({ key }) => completed.has(key))
+      .flatMap(({ dependsOn = [] }) => dependsOn.map((text) => readDependency(text).key)),
+  );
+  return steps.map((state) => (completed.has(state.key) || used.has(state.key) ? state : again(state)));
+}
+
 /** What decides whether a step runs, apart from the steps that it depends on. */
 const conditionOf = ({ when, dependsOn }: Step): string => JSON.stringify([when, dependsOn]);
 

@@ -254,6 +254,36 @@ describe("a step that is repaired by a retry", () => {
     expect(receiver.got.map(({ text }) => text)).toEqual(["none", "given"]);
   });
 
+  test("stays failed in the next attempt of a webhook, if a completed step went on without it", async () => {
+    await using app = await startApp({ hurry: 20 });
+    await using receiver = startReceiver((_, count) => Response.json({}, { status: count <= 2 ? 503 : 200 }));
+    const steps = [
+      { key: "a", onError: "continue", kind: "http_request", definition: { url: receiver.url } },
+      {
+        key: "b",
+        dependsOn: ["a"],
+        kind: "run_script",
+        definition: { source: "export default (x) => x", input: "{{steps.a.status}}" },
+      },
+      { key: "c", dependsOn: ["b"], ...post(receiver.url, "{{steps.b.result.output}}") },
+    ];
+    const hook = await makeHook(app, { retries: { maxAttempts: 3, backoffSeconds: [0.2] }, steps });
+    await send(app, body);
+    const { runs } = await until(
+      app.owner,
+      `${AUTOMATIONS}/${hook.id}/runs`,
+      ({ runs }) => runs[0]?.status === "completed",
+    );
+    const run = (await app.owner("GET", `${AUTOMATION_RUNS}/${runs[0].id}`)).body;
+    expect(run.steps.map(({ status }: { status: string }) => status)).toEqual([
+      "failed",
+      "completed",
+      "completed",
+    ]);
+    expect(run.warnings).toMatchObject([{ step: "a" }]);
+    expect(receiver.got.map(({ text }) => text)).toEqual(["", "failed", "failed"]);
+  });
+
   test("asks again for an approval that followed it", async () => {
     await using app = await startApp();
     const steps = (isBroken: boolean) => [
