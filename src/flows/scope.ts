@@ -98,7 +98,7 @@ const deliveryById = prepared((db: ReadDb) =>
 );
 
 /** Returns payload, headers and query of the trigger; empty if there is none, or it is no longer stored. */
-export async function triggerScope(
+async function triggerScope(
   db: ReadDb,
   { scope, deliveryId, delivery: known }: Pick<Seen, "scope" | "deliveryId" | "delivery">,
 ): Promise<StoredTrigger> {
