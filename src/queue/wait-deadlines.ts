@@ -1,11 +1,11 @@
 import { and, asc, eq, lte, sql } from "drizzle-orm";
 import { timestamp } from "../base/clock.ts";
 import { openSetbacks } from "../base/setbacks.ts";
-import { type App, contextFor, SYSTEM, type WriteContext, write } from "../context.ts";
+import type { App, WriteContext } from "../context.ts";
 import { actionRuns } from "../resources/runs/table.ts";
-import { mayPass } from "../store/faults.ts";
 import { prepared } from "../store/prepared.ts";
 import type { ReadDb } from "../store/store.ts";
+import { eachDue } from "./each-due.ts";
 import { timeOutWait } from "./waits.ts";
 
 const BATCH = 50;
@@ -36,17 +36,7 @@ export async function endOverdueWaits(app: App, setbacks = openSetbacks(app.cloc
     now: timestamp(app.clock),
     passedOver: setbacks.passedOver(),
   });
-  let failed = 0;
-  for (const { id, ...where } of overdue) {
-    try {
-      await write(contextFor(app, { ...where, actor: SYSTEM, role: "member" }), (tx) => endOverdue(tx, id));
-    } catch (error) {
-      failed++; // the others still end; this one is tried again after a pause
-      if (!mayPass(error)) setbacks.note(id);
-      app.log.report(error, { runId: id, correlationId: where.correlationId });
-    }
-  }
-  return overdue.length - failed;
+  return eachDue(app, overdue, { setbacks, idName: "runId", work: endOverdue });
 }
 
 /** Does nothing if the wait has ended in the meantime. */

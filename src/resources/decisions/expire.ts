@@ -1,9 +1,9 @@
 import { and, asc, eq, lte, sql } from "drizzle-orm";
 import { timestamp } from "../../base/clock.ts";
 import { openSetbacks } from "../../base/setbacks.ts";
-import { type App, contextFor, SYSTEM, type WriteContext, write } from "../../context.ts";
+import type { App, WriteContext } from "../../context.ts";
+import { eachDue } from "../../queue/each-due.ts";
 import type { Ending } from "../../queue/waits.ts";
-import { mayPass } from "../../store/faults.ts";
 import { prepared } from "../../store/prepared.ts";
 import type { ReadDb } from "../../store/store.ts";
 import { record } from "../events/service.ts";
@@ -39,17 +39,7 @@ export async function expireDueDecisions(app: App, setbacks = openSetbacks(app.c
     now: timestamp(app.clock),
     passedOver: setbacks.passedOver(),
   });
-  let failed = 0;
-  for (const { id, ...where } of due) {
-    try {
-      await write(contextFor(app, { ...where, actor: SYSTEM, role: "member" }), (tx) => expire(tx, id));
-    } catch (error) {
-      failed++; // The others still expire; this one is tried again after a pause.
-      if (!mayPass(error)) setbacks.note(id);
-      app.log.report(error, { decisionId: id, correlationId: where.correlationId });
-    }
-  }
-  return due.length - failed;
+  return eachDue(app, due, { setbacks, idName: "decisionId", work: expire });
 }
 
 /** Does nothing if someone decided in the meantime. */
