@@ -57,6 +57,7 @@ import chatSummaries from "../../migrations/0081_chat_summaries.sql" with { type
 import dashboardSubscriptions from "../../migrations/0087_dashboard_subscriptions.sql" with { type: "text" };
 import dashboardShareExpiry from "../../migrations/0088_dashboard_share_expiry.sql" with { type: "text" };
 import waitDeadlines from "../../migrations/0090_wait_deadlines.sql" with { type: "text" };
+import slackLinks from "../../migrations/0091_slack_links.sql" with { type: "text" };
 import type { Migration } from "./migrate.ts";
 
 /** In order, and never edited once released. Imported by name so that the executable includes them. */
@@ -120,4 +121,5 @@ export const migrations: readonly Migration[] = [
   { name: "0087_dashboard_subscriptions", sql: dashboardSubscriptions },
   { name: "0088_dashboard_share_expiry", sql: dashboardShareExpiry },
   { name: "0090_wait_deadlines", sql: waitDeadlines },
+  { name: "0091_slack_links", sql: slackLinks },
 ];

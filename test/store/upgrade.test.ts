@@ -2,6 +2,9 @@ import { Database } from "bun:sqlite";
 import { expect, test } from "bun:test";
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
+import { memberships, organizations } from "../../src/resources/organizations/table.ts";
+import { slackLinks } from "../../src/resources/slack/table.ts";
+import { users } from "../../src/resources/users/table.ts";
 import { migrations } from "../../src/store/migrations.ts";
 import { localPlace, MIGRATIONS, notes, thrownBy } from "./harness.ts";
 
@@ -10,6 +13,37 @@ const SOON = { name: "0003_soon", sql: "ALTER TABLE notes ADD COLUMN soon TEXT;"
 test("every migration in the folder is applied, in the order of their numbers", () => {
   const files = readdirSync(join(import.meta.dir, "../../migrations"));
   expect(migrations.map(({ name }) => `${name}.sql`)).toEqual(files.sort());
+});
+
+test("Slack links of people who are no longer members are deleted", async () => {
+  await using place = localPlace();
+  const before = migrations.slice(
+    0,
+    migrations.findIndex(({ name }) => name === "0091_slack_links"),
+  );
+  const old = await place.open(before);
+  const at = { createdAt: "", updatedAt: "" };
+  await old.write(async (db) => {
+    await db.insert(organizations).values({
+      id: "acme",
+      name: "Acme",
+      slug: "acme",
+      plan: "free",
+      requireFourEyes: false,
+      ...at,
+    });
+    for (const id of ["ann", "bob"]) {
+      await db.insert(users).values({ id, email: id, isOperator: false, ...at });
+      const link = { teamId: "team", slackUserId: id, userId: id, organizationId: "acme", createdAt: "" };
+      await db.insert(slackLinks).values(link);
+    }
+    const member = { id: "m", organizationId: "acme", userId: "ann", isDefault: true, joinedAt: "" };
+    await db.insert(memberships).values({ ...member, role: "member" });
+  });
+  await old.close();
+  const store = await place.open(migrations);
+  expect(await store.db.select({ userId: slackLinks.userId }).from(slackLinks)).toEqual([{ userId: "ann" }]);
+  await store.close();
 });
 
 test("if one of several migrations fails, none is kept, and the previous version starts", async () => {
