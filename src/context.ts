@@ -112,7 +112,7 @@ export interface App {
   readonly decidedWhens: Map<string, DecidedWhens>;
   /** Long payloads that were parsed before the transaction that needs them, by their JSON text. */
   readonly openedPayloads: Map<string, Json>;
-  /** Long results of called automations that were stored before the transaction that returns them, by run. */
+  /** Long results of called automations that were stored before the transaction that returns them, by run and content. */
   readonly calledResults: Map<string, ArtifactRow | AppError>;
   /** Memory for responses of external systems that runs hold, in MiB, shared by all runs. */
   readonly room: Semaphore;

@@ -1,5 +1,7 @@
 import type { Json, JsonObject } from "./json.ts";
 
+/** Results beyond this are stored as an artifact (docs/decisions/runs.md). */
+export const MAX_RESULT_BYTES = 256 * 1024;
 /** Larger values aren't in the summary of a result that is stored as an artifact. */
 const MAX_SUMMARY_CHARACTERS = 1000;
 

@@ -2,6 +2,7 @@ import { and, eq, sql } from "drizzle-orm";
 import { AppError } from "../base/errors.ts";
 import { isObject, type Json, type JsonObject } from "../base/json.ts";
 import { measure } from "../base/measure.ts";
+import { MAX_RESULT_BYTES } from "../base/summary.ts";
 import { DoFirst, type WriteContext } from "../context.ts";
 import { insertArtifact, stageJson } from "../resources/artifacts/keep.ts";
 import { type ArtifactRow, artifacts } from "../resources/artifacts/table.ts";
@@ -17,13 +18,12 @@ import {
   MAX_READ_BYTES,
   openPieces,
   type Piece,
+  type Pieces,
   storedIn,
 } from "./stored-results.ts";
 
 /** Maximum number of stored results that are kept until their transactions are repeated. */
 const MAX_KEPT = 64;
-/** Larger results of calls are stored as artifacts. */
-const MAX_RESULT_CHARACTERS = 256 * 1024;
 
 /**
  * Returns the result of a call, with all values of the called run; a long one is an artifact of the caller. Throws
@@ -38,7 +38,7 @@ export async function calledResult(
   const { id: automationRunId, status } = run;
   const warnings = warningsForCaller(run);
   const short: JsonObject = { automationRunId, status, result: run.result, ...warnings };
-  const isShort = measure(run.result, MAX_RESULT_CHARACTERS) <= MAX_RESULT_CHARACTERS;
+  const isShort = measure(run.result, MAX_RESULT_BYTES) <= MAX_RESULT_BYTES;
   const isWhole = isShort && !resultsIn(run).some(isIncomplete);
   if (isWhole || !(await isWaiting(tx, callerRunId))) return short;
   const { bytes, pieces } = await wholeOf(tx, run);
@@ -116,7 +116,7 @@ const isIncomplete = (result: Json): boolean =>
   isStored(result) || (Array.isArray(result) && result.some((item) => isStored(item) || isReference(item)));
 
 /** The JSON of a run's result with all values. Without pieces if there are too many bytes. */
-async function wholeOf(tx: WriteContext, run: AutomationRunRow): Promise<{ bytes: number; pieces: Piece[] }> {
+async function wholeOf(tx: WriteContext, run: AutomationRunRow): Promise<Pieces> {
   const pieces: Piece[] = [];
   let bytes = 0;
   const isOnly = run.steps.length === 1;
@@ -136,34 +136,29 @@ async function wholeOf(tx: WriteContext, run: AutomationRunRow): Promise<{ bytes
 async function ofStep(
   tx: WriteContext,
   { key, status, items, pinned, actionRunId }: StepState,
-): Promise<{ bytes: number; pieces: Piece[] } | null> {
+): Promise<Pieces | null> {
   if (items && !items.bulk) {
     if (status !== "completed" && status !== "failed") return null;
     const { runId, total } = items;
     const bytes = await bytesOf(tx.db, runId, key);
     if (bytes > MAX_READ_BYTES) return { bytes, pieces: [] };
-    return sized(await itemPieces(tx.db, tx.organizationId, { step: key, list: { runId, total, key } }));
+    return itemPieces(tx.db, tx.organizationId, { step: key, list: { runId, total, key } });
   }
-  if (pinned !== undefined) return sized([JSON.stringify(pinned)]);
+  if (pinned !== undefined) return ofText(JSON.stringify(pinned));
   if (actionRunId === null || (status !== "completed" && !items)) return null;
   const [row] = await tx.db
     .select({ json: sql<string | null>`${actionRuns.result}` })
     .from(actionRuns)
     .where(and(eq(actionRuns.organizationId, tx.organizationId), eq(actionRuns.id, actionRunId)));
-  if (!row?.json) return sized(["null"]);
+  if (!row?.json) return ofText("null");
   const json = items?.bulk
     ? JSON.stringify(seenBulk({ result: JSON.parse(row.json) }, items.bulk).result ?? null)
     : row.json;
   const stored = storedIn(json);
-  if (stored === null) return sized([json]);
-  if (stored.bytes > MAX_READ_BYTES) return { bytes: stored.bytes, pieces: [] };
-  return sized([await findStored(tx.db, tx.organizationId, key, stored.artifactId)]);
+  if (stored === null) return ofText(json);
+  const { bytes, artifactId } = stored;
+  if (bytes > MAX_READ_BYTES) return { bytes, pieces: [] };
+  return { bytes, pieces: [await findStored(tx.db, tx.organizationId, key, artifactId)] };
 }
 
-const sized = (pieces: Piece[]) => ({
-  pieces,
-  bytes: pieces.reduce(
-    (sum, piece) => sum + (typeof piece === "string" ? Buffer.byteLength(piece) : piece.bytes),
-    0,
-  ),
-});
+const ofText = (json: string): Pieces => ({ bytes: Buffer.byteLength(json), pieces: [json] });

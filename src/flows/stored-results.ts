@@ -27,6 +27,12 @@ export interface StoredStep {
 /** JSON text, or an artifact that contains it. */
 export type Piece = string | ArtifactRow;
 
+/** The JSON of a result in pieces, which aren't given if they are more than expressions read. */
+export interface Pieces {
+  bytes: number;
+  pieces: Piece[];
+}
+
 /** Stands for a list of results that is too long for a scope. */
 export const asStored = ({ runId, total, key }: ItemList, bytes: number): Json => ({
   items: { runId, total, key },
@@ -97,10 +103,9 @@ export async function piecesOf(
 ): Promise<Piece[]> {
   if (bytes > MAX_READ_BYTES) throw tooLarge(step, bytes);
   if (!("items" in at)) return [await findStored(db, organizationId, step, at.artifactId)];
-  const pieces = await itemPieces(db, organizationId, { step, list: at.items });
-  const read = pieces.reduce((sum, piece) => sum + (typeof piece === "string" ? 0 : piece.bytes), bytes);
-  if (read > MAX_READ_BYTES) throw tooLarge(step, read);
-  return pieces;
+  const found = await itemPieces(db, organizationId, { step, list: at.items });
+  if (found.bytes > MAX_READ_BYTES) throw tooLarge(step, found.bytes);
+  return found.pieces;
 }
 
 /** Returns the artifact with the result of a step. Throws `gone` if it was deleted, and `result_too_large`. */
@@ -127,12 +132,12 @@ const storedRows = (db: ReadDb, organizationId: string, ids: readonly string[]):
       ),
     );
 
-/** The list of the items' results, null for each that hasn't completed. Throws as `piecesOf`. */
+/** The list of the items' results, null for each that hasn't completed. Throws `gone` if an artifact was deleted. */
 export async function itemPieces(
   db: ReadDb,
   organizationId: string,
   { step, list }: { step: string; list: ItemList },
-): Promise<Piece[]> {
+): Promise<Pieces> {
   const rows = await db
     .select({ json: sql<string | null>`${actionRuns.result}` })
     .from(automationRunItems)
@@ -140,8 +145,11 @@ export async function itemPieces(
     .where(itemsOf(list.runId, list.key))
     .orderBy(asc(automationRunItems.itemIndex));
   const results = rows.map(({ json }) => ({ json: json ?? "null", stored: storedIn(json) }));
-  const largest = Math.max(0, ...results.map(({ stored }) => stored?.bytes ?? 0));
-  if (largest > MAX_READ_BYTES) throw tooLarge(step, largest);
+  const bytes = results.reduce(
+    (sum, { json, stored }) => sum + (stored?.bytes ?? Buffer.byteLength(json)),
+    0,
+  );
+  if (bytes > MAX_READ_BYTES) return { bytes, pieces: [] };
   const ids = results.flatMap(({ stored }) => stored?.artifactId ?? []);
   const byId = new Map((await storedRows(db, organizationId, ids)).map((row) => [row.id, row]));
   const pieces: Piece[] = [];
@@ -151,7 +159,7 @@ export async function itemPieces(
     pieces.push(pieces.length === 0 ? "[" : ",", piece);
   }
   for (let at = results.length; at < list.total; at++) pieces.push(at === 0 ? "[" : ",", "null");
-  return [...pieces, pieces.length === 0 ? "[]" : "]"];
+  return { bytes, pieces: [...pieces, pieces.length === 0 ? "[]" : "]"] };
 }
 
 /** How the JSON of a stored result begins. */

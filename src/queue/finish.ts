@@ -3,7 +3,7 @@ import { timestamp } from "../base/clock.ts";
 import { AppError } from "../base/errors.ts";
 import type { JsonObject } from "../base/json.ts";
 import { sizeText } from "../base/size.ts";
-import { summaryOf } from "../base/summary.ts";
+import { MAX_RESULT_BYTES, summaryOf } from "../base/summary.ts";
 import {
   type App,
   type Context,
@@ -37,9 +37,6 @@ export interface Leftover {
   isProgressNew: boolean;
   logs: readonly NewLog[];
 }
-
-/** Results beyond this are stored as an artifact (docs/decisions/runs.md). */
-const MAX_RESULT_BYTES = 256 * 1024;
 
 type UpdateRuns = ReturnType<typeof updateRuns>;
 const updateRuns = (db: WriteDb) => db.update(actionRuns);

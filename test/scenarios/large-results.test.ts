@@ -181,3 +181,27 @@ deepTest("a result of more than 64 MiB says so where it is read", async () => {
     message: "The result of step each is 68.7 MiB. Other steps can read at most 64 MiB.",
   });
 });
+
+deepTest("a call whose list has more than 64 MiB returns, and reading it says so", async () => {
+  await using app = await startApp();
+  const long = {
+    kind: "run_script",
+    definition: { source: "export default () => 'x'.repeat(8_000_000)" },
+    forEach: "{{lists.range(9)}}",
+  };
+  const call = (automationId: string) => ({ kind: "call_automation", definition: { automationId } });
+  const called = await makeAutomation(app.owner, {
+    steps: [
+      { key: "each", ...long },
+      { key: "b", ...measure({}) },
+    ],
+  });
+  const listed = await makeAutomation(app.owner, {
+    steps: [{ key: "calls", forEach: "{{[1]}}", ...call(called.id) }],
+  });
+  const read = { key: "read", dependsOn: ["call"], ...measure({ n: "{{size(steps.call.result.result)}}" }) };
+  const outer = await makeAutomation(app.owner, { steps: [{ key: "call", ...call(listed.id) }, read] });
+  const run = await flowToEnd(app.owner, outer.id);
+  expect(run.steps.map(({ status }: { status: string }) => status)).toEqual(["completed", "failed"]);
+  expect(run.error).toMatchObject({ code: "result_too_large", message: expect.stringContaining("68.7 MiB") });
+});

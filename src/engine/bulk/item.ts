@@ -3,7 +3,7 @@ import { withoutSecrets } from "../../base/hide.ts";
 import { uuidOf } from "../../base/ids.ts";
 import type { Json, JsonObject } from "../../base/json.ts";
 import { pauseSeconds } from "../../base/retry.ts";
-import { summaryOf } from "../../base/summary.ts";
+import { MAX_RESULT_BYTES, summaryOf } from "../../base/summary.ts";
 import type { Context } from "../../context.ts";
 import type { Done } from "../../executors/contract.ts";
 import type { ItemResult } from "../../flows/bulk-results.ts";
@@ -16,9 +16,6 @@ import type { RunRow } from "../../resources/runs/table.ts";
 import { asAppError, toRunError } from "../failure.ts";
 import type { OpenRunContext } from "../run-context.ts";
 import type { Deadlines } from "./deadlines.ts";
-
-/** A larger result becomes an artifact. */
-const MAX_RESULT_CHARACTERS = 256 * 1024;
 
 /** What all items of one run share. */
 export interface Bulk {
@@ -108,7 +105,7 @@ function knownError({ opened }: Bulk, thrown: unknown): AppError {
 /** Returns the JSON of a result; for a large one, a summary with its artifact. */
 async function kept(ctx: Context, run: RunRow, { result, whole }: Done) {
   const text = whole ? null : JSON.stringify(result);
-  if (text !== null && text.length <= MAX_RESULT_CHARACTERS) return { json: text, artifacts: [] };
+  if (text !== null && text.length <= MAX_RESULT_BYTES) return { json: text, artifacts: [] };
   const json = whole?.json ?? Buffer.from(text ?? "");
   const artifact = await stageJson(ctx, run.id, { title: "Result", json });
   const summary = whole?.summary ?? summaryOf(result);
