@@ -5,7 +5,7 @@ import type { Budget } from "../base/expression/budget.ts";
 import { ExpressionTooLong } from "../base/expression/too-long.ts";
 import { isObject, type Json, type JsonObject } from "../base/json.ts";
 import type { Scope } from "../base/template.ts";
-import { DoFirst, type WriteContext } from "../context.ts";
+import type { WriteContext } from "../context.ts";
 import { decideRun, isDecider } from "../queue/decide.ts";
 import { enqueueRun } from "../queue/enqueue.ts";
 import { enqueueStep } from "../queue/enqueue-step.ts";
@@ -17,10 +17,9 @@ import {
 } from "../resources/automations/config.ts";
 import type { AutomationRunRow, StepState } from "../resources/automations/table.ts";
 import type { RunRow } from "../resources/runs/table.ts";
-import { mayPass } from "../store/faults.ts";
 import { delayOf } from "./delay.ts";
 import { beginItems } from "./each.ts";
-import { failBroken } from "./fail.ts";
+import { orFail } from "./fail.ts";
 import { finish, type Known } from "./finish.ts";
 import { openTriggerWithin } from "./long-payload.ts";
 import { stepsIn } from "./names.ts";
@@ -50,12 +49,7 @@ export async function advance(
   starting: Starting | null = null,
   known: Known = {},
 ): Promise<AutomationRunRow> {
-  try {
-    return await goOn(tx, run, starting, known);
-  } catch (error) {
-    if (mayPass(error) || error instanceof DoFirst) throw error;
-    return failBroken(tx, run, error, starting);
-  }
+  return orFail(tx, run, () => goOn(tx, run, starting, known), starting);
 }
 
 async function goOn(

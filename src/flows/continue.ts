@@ -3,13 +3,13 @@ import { timestamp } from "../base/clock.ts";
 import { openSetbacks } from "../base/setbacks.ts";
 import { type App, contextForRun, type WriteContext, write } from "../context.ts";
 import { stepsOf } from "../resources/automations/config.ts";
-import { automationRuns } from "../resources/automations/table.ts";
+import { type AutomationRunRow, automationRuns } from "../resources/automations/table.ts";
 import { webhookDeliveries } from "../resources/inbound/table.ts";
 import { mayPass } from "../store/faults.ts";
 import { prepared } from "../store/prepared.ts";
 import type { ReadDb } from "../store/store.ts";
 import { advance } from "./advance.ts";
-import { failBroken } from "./fail.ts";
+import { failBroken, orFail } from "./fail.ts";
 import { statesOfAttempt } from "./retry-steps.ts";
 import { findConfig } from "./save.ts";
 import { isDelayed } from "./states.ts";
@@ -70,6 +70,11 @@ async function tryAgain(tx: WriteContext, id: string): Promise<void> {
     return;
   }
   if (run.status !== "waiting") return;
+  await orFail(tx, run, () => beginAttempt(tx, run));
+}
+
+async function beginAttempt(tx: WriteContext, run: AutomationRunRow): Promise<AutomationRunRow> {
+  const steps = statesOfAttempt(stepsOf(await findConfig(tx.db, run)), run.steps);
   if (run.deliveryId !== null) {
     await tx.db
       .update(webhookDeliveries)
@@ -81,11 +86,10 @@ async function tryAgain(tx: WriteContext, id: string): Promise<void> {
       })
       .where(eq(webhookDeliveries.id, run.deliveryId));
   }
-  const steps = statesOfAttempt(stepsOf(await findConfig(tx.db, run)), run.steps);
   const row = { ...run, status: "running" as const, steps, error: null, dueAt: null };
   await tx.db
     .update(automationRuns)
     .set({ status: "running", steps, error: null, dueAt: null })
-    .where(eq(automationRuns.id, id));
-  await advance(tx, row);
+    .where(eq(automationRuns.id, run.id));
+  return advance(tx, row);
 }

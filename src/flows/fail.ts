@@ -1,6 +1,7 @@
-import type { WriteContext } from "../context.ts";
+import { DoFirst, type WriteContext } from "../context.ts";
 import type { AutomationRunRow } from "../resources/automations/table.ts";
 import type { RunError } from "../resources/runs/table.ts";
+import { mayPass } from "../store/faults.ts";
 import { endEarly } from "./cancel.ts";
 import type { Starting } from "./save.ts";
 
@@ -12,6 +13,21 @@ export const internalError = (message: string): RunError => ({
   attempt: 1,
   details: null,
 });
+
+/** Does this work. The run fails if it throws a lasting error. Throws only if a later attempt may succeed. */
+export async function orFail(
+  tx: WriteContext,
+  run: AutomationRunRow,
+  work: () => Promise<AutomationRunRow>,
+  starting: Starting | null = null,
+): Promise<AutomationRunRow> {
+  try {
+    return await work();
+  } catch (error) {
+    if (mayPass(error) || error instanceof DoFirst) throw error;
+    return failBroken(tx, run, error, starting);
+  }
+}
 
 /**
  * Fails a run that can't continue because of an internal error, and cancels its running action runs. It would fail
