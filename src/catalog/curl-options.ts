@@ -18,6 +18,9 @@ export const VALUED = wordsOf(`
     tls13-ciphers tlsauthtype tlspassword tlsuser trace trace-ascii trace-config unix-socket upload-file
     upload-flags url url-query user user-agent variable vlan-priority write-out`);
 
+/** Options whose effect on the request can't be part of an endpoint. */
+export const UNREAD = wordsOf("aws-sigv4 cert config range request-target variable");
+
 /** Options without a value. Each also exists with `no-` in front. */
 export const SWITCHES = wordsOf(`
     alpn anyauth append basic buffer ca-native cert-status clobber compressed compressed-ssh create-dirs

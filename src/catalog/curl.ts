@@ -1,6 +1,6 @@
 import { AppError } from "../base/errors.ts";
 import { type AuthHint, MAX_WARNINGS, type ReadApi } from "./contract.ts";
-import { LETTERS, SWITCHES, VALUED } from "./curl-options.ts";
+import { LETTERS, SWITCHES, UNREAD, VALUED } from "./curl-options.ts";
 import { type RecordedRequest, readRecorded } from "./recorded.ts";
 
 const MAX_COMMANDS = 500;
@@ -122,6 +122,8 @@ function requestOf(words: readonly string[], warn: (text: string) => void): Reco
     }
     for (const [option, own] of optionsIn(word)) {
       const name = option.replace(/^expand-/, "");
+      if (UNREAD.has(name))
+        warn(`curl's option --${name} isn't read. What it does to the request is left out.`);
       if (VALUED.has(name)) take(command, name, own ?? words[++i] ?? "");
       else if (name === "get") command.isGet = true;
       else if (name === "head") command.method ??= "HEAD";

@@ -36,7 +36,7 @@ async function sent(command: string, input: object = {}) {
 
 describe("the options of a curl command", () => {
   test.each(
-    "--noproxy --dns-servers --unix-socket --socks5 --capath --keepalive-time --retry-max-time --netrc-file --pinnedpubkey --local-port --request-target --variable --aws-sigv4 -o -D -Y -z -Q -P -t -U".split(
+    "--noproxy --dns-servers --unix-socket --socks5 --capath --keepalive-time --retry-max-time --netrc-file --pinnedpubkey --local-port -o -D -Y -z -Q -P -t -U".split(
       " ",
     ),
   )("%s takes a value, which isn't the URL", async (option) => {
@@ -56,6 +56,19 @@ describe("the options of a curl command", () => {
     );
     expect(endpoints[0].path).toBe("/orders");
     expect(warnings).toEqual(["curl's option --new-thing isn't known. It is left out."]);
+  });
+
+  test("that an endpoint can't express are reported", async () => {
+    const { endpoints, warnings } = await read(
+      "curl -K auth.txt --request-target /real --variable a=b --aws-sigv4 x https://api.example.com/orders",
+    );
+    expect(endpoints[0].path).toBe("/orders");
+    expect(warnings).toEqual([
+      "curl's option --config isn't read. What it does to the request is left out.",
+      "curl's option --request-target isn't read. What it does to the request is left out.",
+      "curl's option --variable isn't read. What it does to the request is left out.",
+      "curl's option --aws-sigv4 isn't read. What it does to the request is left out.",
+    ]);
   });
 
   test("--next begins another request, and of several URLs the first is read, with a warning", async () => {
