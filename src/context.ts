@@ -52,7 +52,7 @@ export interface RunFollowers {
   open(tx: Pick<WriteContext, "db">, runs: readonly RunRow[]): Promise<ReadonlyMap<string, OpenRun>>;
   /** The runs of steps of one automation run have ended. `open` is that automation run if it was read before. */
   ended(tx: WriteContext, runs: readonly RunRow[], open?: OpenRun | null): Promise<void>;
-  /** The run of a step waits for something other than a worker or time. */
+  /** The run of a step waits for something other than a worker, such as its next attempt. */
   waits(tx: WriteContext, run: RunRow): Promise<void>;
   /** The run of a step is queued again, or has its next attempt later. */
   resumed(tx: WriteContext, run: RunRow): Promise<void>;

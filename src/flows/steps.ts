@@ -67,15 +67,16 @@ function afterRun(state: StepState, ended: readonly RunRow[]): StepState {
   };
 }
 
-/** Records that a step waits for something other than a worker or a time. */
+/** Records that a step waits for something other than a worker: a decision, a run, or its next attempt. */
 export async function stepWaits(tx: WriteContext, run: RunRow): Promise<void> {
   const [slim] = await slimRunById(tx.db).all({ id: run.automationRunId });
   if (!slim || isEnded(slim.status)) return;
+  const { startedAt, error } = run;
   const waitKind = run.waitKind ?? undefined;
-  await updateStep(tx, slim, run, { status: "waiting", startedAt: run.startedAt, waitKind });
+  await updateStep(tx, slim, run, { status: "waiting", startedAt, error, waitKind });
 }
 
-/** Records that a waiting step is queued again, or has its next attempt later. */
+/** Records that a waiting step is queued again, or begins its next attempt. */
 export async function stepGoesOn(tx: WriteContext, run: RunRow): Promise<void> {
   const [slim] = await slimRunById(tx.db).all({ id: run.automationRunId });
   if (!slim || isEnded(slim.status)) return;

@@ -266,6 +266,7 @@ async function claimIn(app: App, room: Room, { outlook, complete, inside, db }: 
     complete: complete && ((run) => complete(inside(contextForRun(app, run)), run)),
     decideMs: DECIDE_MS,
     tooManyDeaths: tooManyDeaths(room),
+    resumed: new Set(),
   };
   const isForSuspect = outlook.hasSuspect && room.isQuiet(); // transactions before this one have started runs
   const [suspect] = isForSuspect ? await dueSuspect(db).all({ now: claim.now }) : [];
@@ -297,6 +298,7 @@ async function claimIn(app: App, room: Room, { outlook, complete, inside, db }: 
     if (row.status !== "running") continue;
     const tx = inside(contextForRun(app, row));
     await recordStart(tx, row);
+    if (claim.resumed.has(row.id)) await tx.runFollowers.resumed(tx, row);
     tx.afterCommit(() => tx.signals.notify(runTopic(row.id)));
   }
   return { runs: rows, isAll: isAll && claim.decideMs > 0, passedOver };
@@ -313,6 +315,8 @@ interface Claim {
   decideMs: number;
   /** Runs interrupted this often aren't claimed. */
   tooManyDeaths: number;
+  /** Runs of automations that waited for their next attempt. */
+  resumed: Set<string>;
 }
 
 const yieldNow = () => new Promise((resolve) => setImmediate(resolve));
@@ -356,6 +360,8 @@ async function leaseAll(claim: Claim, taken: readonly RunRow[]): Promise<RunRow[
   const ids = JSON.stringify(taken.map(({ id }) => id));
   const { queued } = app.memory.of(HANDOVER);
   for (const { id } of taken) queued.delete(id);
+  for (const { id, status, automationRunId } of taken)
+    if (status === "waiting" && automationRunId !== null) claim.resumed.add(id);
   await lease(db, { now, leaseToken, leaseUntil, bootId, ids });
   return taken.map((row) => {
     const startedAt = row.startedAt ?? now;

@@ -37,8 +37,10 @@ export async function endRun(
   open: OpenRun | null = null,
 ): Promise<void> {
   await recordOutcome(tx, run, outcome);
-  if (run.automationRunId !== null && outcome.status !== "waiting")
-    await tx.runFollowers.ended(tx, [run], open);
+  if (run.automationRunId !== null) {
+    if (outcome.status !== "waiting") await tx.runFollowers.ended(tx, [run], open);
+    else if ("dueAt" in outcome) await tx.runFollowers.waits(tx, run);
+  }
   notifyChanged(tx, run);
 }
 

@@ -119,7 +119,6 @@ export async function endWait(
   if (!row) return null;
   const own: WriteContext = { ...tx, actor: SYSTEM, role: "member", correlationId: row.correlationId };
   await endRun(own, row, outcome);
-  if (next !== null && row.automationRunId !== null) await tx.runFollowers.resumed(own, row);
   return row;
 }
 

@@ -52,8 +52,9 @@ test("a call waits as retrying between attempts, and fails after the last", asyn
   const { runs } = await until(app.owner, `${RUNS}?automation_run_id=${id}`, isRetrying);
   expect(runs[0]).toMatchObject({ status: "waiting", retryCount: 1, error: { retryable: true, attempt: 1 } });
   expect((await app.owner("GET", `${AUTOMATION_RUNS}/${id}`)).body).toMatchObject({
-    status: "running",
-    steps: [{ key: "ask", status: "running" }],
+    status: "waiting",
+    displayStatus: "Retrying",
+    steps: [{ key: "ask", status: "waiting", error: { attempt: 1 } }],
   });
   app.clock.turn(3_600_000);
   const isFailed = ({ status }: { status: string }) => status === "failed";

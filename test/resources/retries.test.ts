@@ -450,3 +450,54 @@ describe("a request that is sent again", () => {
     expect([receiver.got.length, distinct(receiver).length]).toEqual([3, 1]);
   });
 });
+
+describe("a run whose steps all wait", () => {
+  const gate = { key: "ask", kind: "approval_gate", definition: { title: "Go on?" } };
+  const delayed = {
+    key: "later",
+    delay: { seconds: 3_600 },
+    kind: "conditional_branch",
+    definition: branch(),
+  };
+  const failing = (url: string) => ({
+    kind: "http_request",
+    definition: { url, retry: { maxAttempts: 2, backoffSeconds: [3_600] } },
+  });
+  const shown = async (app: Started, id: string, display: string) =>
+    until(app.owner, `${AUTOMATION_RUNS}/${id}`, ({ displayStatus }) => displayStatus === display);
+  const start = async (app: Started, steps: readonly object[], input: unknown = null) => {
+    const flow = await makeAutomation(app.owner, { steps });
+    return created(await app.owner("POST", `${AUTOMATIONS}/${flow.id}/run`, { input })).id as string;
+  };
+
+  test.each([
+    ["a step", {}, { status: "waiting", error: { attempt: 1 } }],
+    ["items", { forEach: "{{input}}" }, { status: "waiting", items: { running: 2 } }],
+  ])("for the next attempt of %s waits, and is running again with it", async (_, more, step) => {
+    await using app = await startApp();
+    const held = Promise.withResolvers<void>();
+    let left = "forEach" in more ? 2 : 1;
+    await using receiver = startReceiver(async () => {
+      if (left-- > 0) return new Response("no", { status: 503 });
+      await held.promise;
+      return new Response("{}");
+    });
+    const id = await start(app, [{ key: "get", ...more, ...failing(receiver.url) }], [1, 2]);
+    expect(await shown(app, id, "Retrying")).toMatchObject({ status: "waiting", steps: [step] });
+    const waiting = await app.owner("GET", "/api/v1/automation-runs?statuses=waiting");
+    expect(waiting.body.runs.map((run: { id: string }) => run.id)).toEqual([id]);
+    app.clock.turn(3_600_001);
+    expect(await shown(app, id, "Running")).toMatchObject({ status: "running" });
+    held.resolve();
+    expect(await automationRunEnd(app.owner, id)).toMatchObject({ status: "completed" });
+  });
+
+  test("says what a person has to do before what it does by itself", async () => {
+    await using app = await startApp();
+    await using receiver = startReceiver(() => new Response("no", { status: 503 }));
+    const retrying = { key: "get", ...failing(receiver.url) };
+    await shown(app, await start(app, [delayed, retrying, gate]), "Waiting for approval");
+    await shown(app, await start(app, [delayed, retrying]), "Retrying");
+    await shown(app, await start(app, [delayed]), "Waiting");
+  });
+});

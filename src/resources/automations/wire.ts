@@ -268,13 +268,16 @@ const toItems = (
     : {}),
 });
 
-/** What the run waits for, by its first waiting step. Null for a pause before a retry. */
-const waitOf = ({ steps }: AutomationRunRow) =>
-  steps.find((step) => step.status === "waiting")?.waitKind ?? null;
-
-const isDelayed = ({ status, steps }: AutomationRunRow) =>
-  status === "waiting" &&
-  steps.some(({ status, delayUntil }) => status === "waiting" && delayUntil !== undefined);
+/** The status for display: what a person has to do comes first, a delay last. */
+function displayOf({ status, steps }: AutomationRunRow): string {
+  if (status !== "waiting") return displayStatus({ status, waitKind: null });
+  const waiting = steps.filter((step) => step.status === "waiting");
+  const working = waiting.filter(({ delayUntil }) => delayUntil === undefined);
+  if (waiting.length > 0 && working.length === 0) return "Waiting";
+  const kinds = working.map(({ waitKind = null }) => waitKind);
+  const waitKind = kinds.find((kind) => kind === "decision" || kind === "approval") ?? kinds[0] ?? null;
+  return displayStatus({ status, waitKind });
+}
 
 /** `failures` are by step key. They are read only for a single run, not for lists. */
 export function toAutomationRun(
@@ -288,7 +291,7 @@ export function toAutomationRun(
     automationId: row.automationId,
     automationVersion: row.automationVersion === TEST_VERSION ? null : row.automationVersion,
     status: row.status,
-    displayStatus: isDelayed(row) ? "Waiting" : displayStatus({ ...row, waitKind: waitOf(row) }),
+    displayStatus: displayOf(row),
     triggerMethod: row.triggerMethod,
     triggerSourceType: row.triggerSourceType,
     triggerSourceId: row.triggerSourceId,
