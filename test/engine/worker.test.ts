@@ -226,7 +226,7 @@ test("a run that can't reach the database server is retried, and ends as if noth
 });
 
 test("a run that writes to a dataset releases it when it can't reach the database server", async () => {
-  await using app = await startApp({ hurry: 50 });
+  await using app = await startApp({ hurry: 15 });
   const { duckdb_transform } = app.app.executors;
   let times = 0;
   const away = new AppError("unavailable", "The database server is unreachable.", {
