@@ -381,6 +381,36 @@ describe("the contract", () => {
     expect(rejectedTexts(done.artifacts)).toHaveLength(419);
   });
 
+  test.each(["a new table", "a table with a column for them"])(
+    "covers values that don't fit, in %s",
+    async (where) => {
+      const typed = { resources: [{ name: "o", columns: [{ name: "v", type: "bigint" }] }] };
+      const misfits = [
+        { id: 1, v: 10 },
+        { id: 2, v: "abc" },
+      ];
+      const land = async (schemaContract: string) => {
+        const world = openWorld();
+        if (where !== "a new table") await world.run(typed, rows(misfits));
+        return { world, work: world.run({ ...typed, schemaContract }, rows(misfits)) };
+      };
+      const frozen = await land("freeze");
+      await using _ = frozen.world;
+      expect(await failure(frozen.work)).toMatchObject({ code: "schema_contract_violation" });
+      const byRow = await land("discard_row");
+      await using __ = byRow.world;
+      expect((await byRow.work).result.tables[0]).toMatchObject({ rowsRead: 2, rows: 1, rejected: 1 });
+      const byValue = await land("discard_value");
+      await using ___ = byValue.world;
+      const { result } = await byValue.work;
+      expect(result.tables[0]).toMatchObject({ rows: 2, rejected: 0 });
+      expect(result.warnings.join()).toContain("o.v: ");
+      const texts = where === "a new table" ? [] : ["abc"];
+      const found = await byValue.world.query("SELECT * FROM raw.shop__o");
+      expect(found.flatMap(({ v__v_text }) => v__v_text ?? [])).toEqual(texts);
+    },
+  );
+
   test("applies to typed sources too", async () => {
     await using world = openWorld();
     await world.run(one, csv({ id: "INTEGER" }, "1\n"));

@@ -88,8 +88,8 @@ interface Given {
  *
  * A new column gets the type that holds all of its values. An existing one keeps its type or gets a wider one of its
  * kind. Values that it can't hold exactly go to `column__v_type`, or change its type if all rows are replaced.
- * Numbers of the key become text instead. A text column accepts everything but JSON. A new table always evolves; for
- * others the contract decides. Throws `schema_contract_violation` under `freeze`.
+ * Numbers of the key become text instead. A text column accepts everything but JSON. A new table gets any columns; for
+ * others, and for values that don't fit, the contract decides. Throws `schema_contract_violation` under `freeze`.
  */
 export async function resolve(input: Given): Promise<Resolution> {
   const { sheet, existing } = input;
@@ -148,7 +148,8 @@ async function resolveColumn(
     violates: string,
   ) => {
     const proposed = { table: sheet.table, column: name, change, from, to };
-    const evolves = existing === null || modeFor(contract, proposed) === "evolve";
+    const isFree = existing === null && change !== "variant";
+    const evolves = isFree || modeFor(contract, proposed) === "evolve";
     if (evolves) {
       if (existing !== null) found.changes.push(proposed);
     } else found.refusals.push({ change: proposed, column, violates });
@@ -203,10 +204,13 @@ async function resolveColumn(
   for (const rest of rests) {
     const variant = variantOf(column.name, rest, known, names);
     found.split.set(column.name, found.split.get(column.name) ?? []);
-    const change = variant.before === null ? "variant" : "widened";
-    const needed = variant.before !== variant.target.type;
+    const isKept = variant.before === variant.target.type;
+    const change = variant.before === null || isKept ? "variant" : "widened";
     const from = change === "variant" ? type : variant.before;
-    if (needed && !say(variant.target.name, change, from, variant.target.type, `(${rest.sql}) IS NOT NULL`))
+    if (
+      (!isKept || contract.dataType !== "evolve") &&
+      !say(variant.target.name, change, from, variant.target.type, `(${rest.sql}) IS NOT NULL`)
+    )
       continue;
     found.split.get(column.name)?.push(variant.target.name);
     targets.push(variant.target);
