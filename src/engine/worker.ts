@@ -5,7 +5,7 @@ import { completeDue } from "../queue/at-once.ts";
 import { claimRuns, isSuspect, suspectsDue } from "../queue/claim.ts";
 import { cancelTopic, RUNS_TOPIC } from "../queue/enqueue.ts";
 import { HANDOVER } from "../queue/handover.ts";
-import { releaseRun, renewLeases } from "../queue/lease.ts";
+import { interruptRun, releaseRun, renewLeases } from "../queue/lease.ts";
 import { type Claimed, type ClaimWatch, mostOfOne } from "../queue/room.ts";
 import { tracedContext, traceTry } from "../queue/trace.ts";
 import type { RunRow } from "../resources/runs/table.ts";
@@ -315,7 +315,7 @@ export function openWorker(app: App, locks: DatasetLocks = openLocks()): Worker 
     async abandon() {
       for (const run of underWay()) {
         app.log.write("warn", "run doesn't stop; requeued", { runId: run.id });
-        await releaseRun(app, run).catch((error) => app.log.report(error, { runId: run.id })); // the next start resumes it
+        await interruptRun(app, run).catch((error) => app.log.report(error, { runId: run.id })); // the next start resumes it
       }
     },
     async renew() {
@@ -365,7 +365,7 @@ async function carryOut(app: App, run: RunRow, { control, locks, endings, slots 
       const gathered = opened
         ? await opened.leftover()
         : { progress: run.progress, isProgressNew: false, logs: [] };
-      if (outcome === null) return await releaseRun(app, run);
+      if (outcome === null) return await interruptRun(app, run);
       await endings.conclude(run, outcome, { definition, isResolved, ...gathered }, isItem);
       traceTry(app, run, startMs, outcome.status, "error" in outcome ? outcome.error.message : null);
       return;

@@ -4,6 +4,7 @@ import { type App, contextForRun, type WriteContext, write } from "../context.ts
 import { actionRuns, type RunRow } from "../resources/runs/table.ts";
 import { LEASE_MS } from "./claim.ts";
 import { RUNS_TOPIC, runTopic } from "./enqueue.ts";
+import { appendLogs, type NewLog } from "./logs.ts";
 import { withStatuses } from "./statuses.ts";
 
 /** A run resumes after this many interruptions, and fails at the next. */
@@ -100,15 +101,35 @@ export const forgetInterrupts = async (tx: WriteContext, { id }: RunRow): Promis
     .set({ interruptCount: 0, processDeaths: 0 })
     .where(eq(actionRuns.id, id)));
 
-/** Queues a run again without counting an attempt, for a process that is stopping. Default for `dueAt`: now. */
-export function releaseRun(app: App, run: RunRow, dueAt: string | null = null): Promise<void> {
+/** Queues a run again that hasn't been executed, in its old place. */
+export const releaseRun = (app: App, run: RunRow, dueAt: string | null): Promise<void> =>
+  requeue(app, run, { dueAt });
+
+/**
+ * Queues a run again that a stopping process leaves unfinished. It is counted as an interruption, but however often
+ * servers are stopped, that alone doesn't end a run.
+ */
+export const interruptRun = (app: App, run: RunRow): Promise<void> =>
+  requeue(app, run, {
+    interruptCount: sql`case when ${actionRuns.interruptCount} < ${MAX_INTERRUPTS - 1} then ${actionRuns.interruptCount} + 1
+      else ${actionRuns.interruptCount} end`,
+  });
+
+function requeue(
+  app: App,
+  run: RunRow,
+  { dueAt = null, interruptCount }: { dueAt?: string | null; interruptCount?: SQL },
+): Promise<void> {
   return write(contextForRun(app, run), async (tx) => {
     const now = timestamp(tx.clock);
-    await tx.db
+    const message = "The server stopped before this attempt ended. The run starts again.";
+    const lines: NewLog[] = interruptCount ? [{ timestamp: now, level: "warn", message }] : [];
+    const [row] = await tx.db
       .update(actionRuns)
       .set({
         status: "pending",
-        statuses: withStatuses({ status: "pending", since: now }),
+        statuses: withStatuses({ status: "pending", since: now, moreLines: lines.length }),
+        ...(interruptCount ? { interruptCount } : {}),
         dueAt: dueAt ?? now,
         leaseToken: null,
         leaseUntil: null,
@@ -120,7 +141,10 @@ export function releaseRun(app: App, run: RunRow, dueAt: string | null = null): 
           eq(actionRuns.leaseToken, run.leaseToken ?? ""),
           eq(actionRuns.status, "running"),
         ),
-      );
+      )
+      .returning({ id: actionRuns.id });
+    if (!row) return;
+    await appendLogs(tx.db, run.id, lines);
     tx.afterCommit(() => {
       for (const topic of [runTopic(run.id), RUNS_TOPIC]) tx.signals.notify(topic);
     });

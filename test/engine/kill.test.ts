@@ -129,7 +129,7 @@ deepTest(
   300_000,
 );
 
-test("when it stops, the server exits cleanly, and unfinished work continues as if nothing had happened", async () => {
+test("when it stops, the server exits cleanly, and unfinished work starts again and says so", async () => {
   const open = Promise.withResolvers<void>();
   await using receiver = startReceiver(() => open.promise.then(() => Response.json({})));
   await using installation = await startInstallation({ WEIR_SHUTDOWN_GRACE: "0" });
@@ -142,9 +142,11 @@ test("when it stops, the server exits cleanly, and unfinished work continues as 
   const next = await installation.serve();
   expect(await runEnd(next.owner, run.id)).toMatchObject({
     status: "completed",
-    interruptCount: 0,
+    interruptCount: 1,
     retryCount: 0,
   });
+  const { items } = (await next.owner("GET", `${RUNS}/${run.id}/logs`)).body;
+  expect(items[0].message).toBe("The server stopped before this attempt ended. The run starts again.");
 }, 120_000);
 
 test("a run during which the process died twice runs alone the third time, and others after it", async () => {

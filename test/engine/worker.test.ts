@@ -343,7 +343,7 @@ describe("stopping", () => {
     expect((await app.owner("GET", `${RUNS}/${late}`)).body.status).toBe("pending");
   });
 
-  test("returns the rest to the queue, without using an attempt or counting an interrupt", async () => {
+  test("interrupts the rest, without using an attempt", async () => {
     const dataFolder = mkdtempSync(join(tmpdir(), "weir-test-"));
     try {
       await using slow = startSlow();
@@ -358,7 +358,7 @@ describe("stopping", () => {
       expect(ended).toMatchObject({
         status: "completed",
         retryCount: 0,
-        interruptCount: 0,
+        interruptCount: 1,
         result: { body: { count: 2 } },
       });
       slow.open();
