@@ -4,6 +4,9 @@ import { isSecretKey, isSecretParameter, MASK } from "./mask.ts";
 type Path = readonly string[];
 
 const TEMPLATE = /\{\{[^{}]*\}\}/g;
+/** String literals of expressions, and names of functions. */
+const LITERAL = /'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"/g;
+const CALLED = /[\w.]+(?=\()/g;
 /** A URL parameter with a literal value. */
 const PARAMETER = /([?&#])([^=&#]{1,100})=([^&#]+)/g;
 /** A user and a password, or a token, before the host of a URL. Braces of templates can contain anything. */
@@ -53,6 +56,8 @@ function maskAt(value: Json, path: Path, mask = MASK): Json {
     return mask;
   if (isNamedSecret(path)) return isWritten(value) ? mask : value;
   if (path.includes("headers") && CREDENTIAL.test(value)) return mask;
+  const constant = value.includes("{{") ? value.replace(TEMPLATE, literalsOf) : value;
+  if (constant !== value) return maskAt(constant, path, mask) === constant ? value : mask;
   if (ADDRESS.test(value) && !value.includes("\n")) return maskAddress(value, mask);
   return nameOf(path) === "body" ? maskBody(value, mask) : value;
 }
@@ -93,9 +98,18 @@ function isNamedSecret(path: Path): boolean {
   return isSecretKey(name) || (path.some((step) => PARAMETERS.includes(step)) && isSecretParameter(name));
 }
 
-/** Returns whether a text has more than templates and a scheme before them. */
+/** The texts in a template that reads nothing, such as `{{'Bearer ' + 'x'}}`. Other templates stay. */
+function literalsOf(template: string): string {
+  const literals = template.match(LITERAL) ?? [];
+  const rest = template.replace(LITERAL, "").replace(CALLED, "");
+  return literals.length === 0 || /[a-z_]/i.test(rest)
+    ? template
+    : literals.map((text) => text.slice(1, -1)).join("");
+}
+
+/** Returns whether a text has more than templates that read something, and a scheme before them. */
 function isWritten(text: string): boolean {
-  const rest = text.replace(TEMPLATE, "").trim();
+  const rest = text.replace(TEMPLATE, literalsOf).replace(TEMPLATE, "").trim();
   return rest !== "" && !(rest !== text.trim() && /^(Bearer|Basic|Token|Digest|ApiKey)$/i.test(rest));
 }
 

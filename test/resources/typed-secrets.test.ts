@@ -82,6 +82,17 @@ describe("a secret that is typed into a definition", () => {
       { headers: { "x-forwarded-auth": "Bearer abc123456" } },
       "headers.x-forwarded-auth",
     ],
+    ["in a template", { headers: { Authorization: "{{'Bearer abc123456'}}" } }, "headers.Authorization"],
+    [
+      "in a template that computes",
+      { headers: { Authorization: "{{'Basic ' + base64.encode(bytes('ada:hunter22'))}}" } },
+      "headers.Authorization",
+    ],
+    [
+      "in a template for the address",
+      { url: "{{'https://api.example.com/?api_key=' + 'abc123456'}}" },
+      "url",
+    ],
     ["in the fragment of an address", { url: `${url}#access_token=abc123456` }, "url"],
   ])("is found %s", async (_, definition, field) => {
     const made = await owner("POST", ACTIONS, asks(definition));
