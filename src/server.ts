@@ -263,8 +263,9 @@ async function refused(request: Request, error: unknown): Promise<Response> {
   if (error !== null) return problemResponse(app, error, visit);
   const { pathname } = visit.url;
   if (pathname.startsWith("/iceberg/")) return noCatalog(app, visit);
-  const methods = known.filter(({ matcher }) => matcher.test(pathname)).map(({ method }) => method);
-  const isForm = pathname.startsWith("/f/"); // a form is posted to the URL of its page
+  const found = known.filter(({ matcher }) => matcher.test(pathname)).map(({ method }) => method);
+  const isForm = pathname.startsWith("/f/") && found.length > 0; // a form is posted to the URL of its page
+  const methods = isForm ? ["GET", ...found] : found;
   if (methods.length === 0 || isForm) {
     const page = await webReply(app, visit).catch((fault) => problemResponse(app, fault, visit));
     if (page) return page;

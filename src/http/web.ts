@@ -29,7 +29,8 @@ const manualFiles = filesOf(openManualFiles);
 
 /**
  * Returns the admin page or a document for a URL without an operation:
- * `/`, a file of either, or any page that a browser navigates to (it requests HTML), since the page has its own routes.
+ * `/`, a form, a file of either, or any page that a browser navigates to (it requests HTML), since the page has its own
+ * routes.
  * Null for anything else, which is not found.
  */
 export async function webReply(app: App, visit: Visit): Promise<Response | null> {
@@ -42,6 +43,7 @@ export async function webReply(app: App, visit: Visit): Promise<Response | null>
   }
   const isPage =
     path === "" ||
+    path.startsWith("f/") ||
     (!NOT_PAGES.test(url.pathname) &&
       !path.startsWith("assets/") &&
       (request.headers.get("accept") ?? "").includes("text/html"));

@@ -64,8 +64,12 @@ describe("a public form", () => {
       submitLabel: "Ask",
       access: "public",
     });
-    const page = await fetch(made.formUrl, { headers: { accept: "text/html" } });
-    expect([page.status, page.headers.get("content-type")]).toEqual([200, "text/html;charset=utf-8"]);
+    for (const init of [{ headers: { accept: "text/html" } }, {}, { method: "HEAD" }]) {
+      const page = await fetch(made.formUrl, init);
+      expect([page.status, page.headers.get("content-type")]).toEqual([200, "text/html;charset=utf-8"]);
+    }
+    const refused = await fetch(made.formUrl, { method: "DELETE" });
+    expect([refused.status, refused.headers.get("allow")]).toEqual([405, "GET, POST, HEAD"]);
     const sent = await app.anonymous("POST", at, { name: "Ann", days: 3 });
     expect([sent.status, sent.body]).toEqual([
       202,
