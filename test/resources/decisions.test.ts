@@ -363,10 +363,11 @@ describe("an assignee", () => {
     );
   });
 
-  test("who isn't a member fails the run", async () => {
+  test("who isn't a member, or is a viewer, fails the run", async () => {
     await using app = await startApp();
     const stranger = await neighbour(app);
-    for (const assignedTo of ["nobody@example.com", NOBODY, stranger.user.email]) {
+    const viewer = await join(app, "viewer");
+    for (const assignedTo of ["nobody@example.com", NOBODY, stranger.user.email, viewer.user.email]) {
       const action = await makeAction(app.owner, { kind: "approval_gate", definition: gate({ assignedTo }) });
       const run = await runEnd(app.owner, created(await app.owner("POST", `${ACTIONS}/${action.id}/run`)).id);
       expect(run).toMatchObject({

@@ -91,11 +91,11 @@ async function automationOf(tx: WriteContext, { automationRunId }: RunRow) {
 const personOf = (actor: { type?: Json; id?: Json } | undefined): string | null =>
   actor?.type === "user" && typeof actor.id === "string" ? actor.id : null;
 
-/** Returns the user ID of a member, given by ID or email. */
+/** Returns the user ID of someone who can decide, given by ID or email. */
 async function memberOf(tx: WriteContext, named: string): Promise<string> {
   const text = named.trim().toLowerCase();
   const [member] = await tx.db
-    .select({ userId: memberships.userId })
+    .select({ userId: memberships.userId, role: memberships.role })
     .from(memberships)
     .innerJoin(users, eq(users.id, memberships.userId))
     .where(
@@ -103,6 +103,11 @@ async function memberOf(tx: WriteContext, named: string): Promise<string> {
         eq(memberships.organizationId, tx.organizationId),
         text.includes("@") ? eq(users.email, text) : eq(users.id, text),
       ),
+    );
+  if (member?.role === "viewer")
+    throw new AppError(
+      "definition_invalid",
+      `assignedTo: ${named} is a viewer, and can't decide. Assign a member.`,
     );
   if (member) return member.userId;
   throw new AppError("definition_invalid", `assignedTo: ${named} isn't a member of this organization.`);
