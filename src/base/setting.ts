@@ -95,7 +95,9 @@ export function bucketUrl(value: string | undefined, name: string): string | nul
   if (value === undefined) return null;
   const isFine = /^s3:\/\/[A-Za-z0-9][A-Za-z0-9._-]{1,61}[A-Za-z0-9](\/[^\s?#]*)?$/.test(value);
   if (isFine && !/\/\.{1,2}(\/|$)/.test(value)) return value.replace(/\/+$/, "");
-  throw new ConfigError(`Invalid ${name}: ${quote(value)}. Use s3://BUCKET/PREFIX.`);
+  throw new ConfigError(
+    `Invalid ${name}: ${quote(value)}. Use s3://BUCKET/PREFIX, with 3 to 63 characters in the bucket's name.`,
+  );
 }
 
 /** A mail server: `smtp://` or `smtps://`, optionally with user name and password. `smtp://` can have `?tls=off`. */

@@ -173,8 +173,14 @@ deepTest("an unusable bucket stops the start with a sentence", async () => {
 });
 
 test.each([
-  [{ WEIR_LAKE_URL: "http://x" }, 'Invalid WEIR_LAKE_URL: "http://x". Use s3://BUCKET/PREFIX.'],
-  [{ WEIR_LAKE_URL: "s3://ok/../x" }, 'Invalid WEIR_LAKE_URL: "s3://ok/../x". Use s3://BUCKET/PREFIX.'],
+  [
+    { WEIR_LAKE_URL: "http://x" },
+    'Invalid WEIR_LAKE_URL: "http://x". Use s3://BUCKET/PREFIX, with 3 to 63 characters in the bucket\'s name.',
+  ],
+  [
+    { WEIR_LAKE_URL: "s3://ok/../x" },
+    'Invalid WEIR_LAKE_URL: "s3://ok/../x". Use s3://BUCKET/PREFIX, with 3 to 63 characters in the bucket\'s name.',
+  ],
   [
     { WEIR_LAKE_URL: "s3://lakes" },
     "WEIR_LAKE_URL requires the keys of the bucket. Set WEIR_LAKE_ACCESS_KEY_ID.",

@@ -93,6 +93,8 @@ function refuseUnreadable(entry: string, index: number): void {
     openGate({ allow: [entry], self: () => null });
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
-    throw invalid(["body", "egressAllow", String(index)], error.message, "address_invalid");
+    const msg =
+      "Enter a CIDR range such as 10.0.0.0/8 or a hostname such as db.internal, with an optional :port.";
+    throw invalid(["body", "egressAllow", String(index)], msg, "address_invalid");
   }
 }
