@@ -785,6 +785,23 @@ actions:
 `,
     );
     put("weir/.hidden/broken.yaml", "{");
+    const literal = put(
+      "literal.yaml",
+      `weir: 1
+connections:
+  - slug: a
+    name: A
+    provider: postgres
+    config: { host: db.example.com, database: shop }
+    credentials: { user: ada, password: hunter22 }
+`,
+    );
+    const written = await shell.diff("-f", literal);
+    expect([written.code, written.err]).toEqual([
+      1,
+      `${literal}:7: The secret credentials.password is written out. Write \${NAME} or @FILE instead.`,
+    ]);
+    expect(written.out).not.toContain("hunter22");
     put(
       "weir/more/tagged.json",
       JSON.stringify({ weir: 1, queries: [{ slug: "one", name: "One", sql: "SELECT 1" }] }),
@@ -906,7 +923,7 @@ connections:
 apis:
   - { name: Shop, type: http, description: The shop, baseUrl: "${url}", endpoints: [{ name: list, method: GET, path: /list, description: Lists }] }
 `;
-    expect((await shell.give(text("5432", "https://api.example.com"))).err).toBe("");
+    expect((await shell.give(text("5432", "https://api.example.com"))).code).toBe(0);
     shell.env.PIN = "48151";
     shell.env.PART = "of-the-environment";
     const pin = `"\${PIN}"`;

@@ -41,7 +41,7 @@ export interface Plan {
 
 /** Plans how to change a state to what files describe. With faults, nothing of it must be executed. */
 export function makePlan(files: Files, state: State, isPruned: boolean): Plan {
-  const plan: Plan = { steps: [], unchanged: 0, faults: [...files.faults], notes: [] };
+  const plan: Plan = { steps: [], unchanged: 0, faults: [...files.faults], notes: [...files.notes] };
   const keys = new Set(files.wanted.map((one) => `${one.noun}:${thereFor(one, state)?.key ?? one.key}`));
   for (const { noun, key } of files.wanted) if (noun === "template") keys.add(`${noun}:${slugOfKey(key)}`);
   const kept = (noun: Noun, key: string) => keys.has(`${noun}:${noun === "template" ? slugOfKey(key) : key}`);

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { fileReason } from "../../base/file-error.ts";
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
-import { MASK } from "../../base/mask.ts";
+import { isSecretKey, MASK } from "../../base/mask.ts";
 import { escaped } from "../../base/placeholder.ts";
 import { proofFieldOf } from "../../base/sender-proof.ts";
 import type { Host } from "../host.ts";
@@ -57,11 +57,13 @@ export interface Files {
   nouns: Set<Noun>;
   /** Each with its file and line. */
   faults: string[];
+  /** Warnings, each with its file and line. */
+  notes: string[];
 }
 
 /** Reads configuration files. Throws `ConfigError` for a file that can't be read at all. */
 export async function readFiles(host: Host, paths: readonly string[]): Promise<Files> {
-  const files: Files = { wanted: [], nouns: new Set(), faults: [] };
+  const files: Files = { wanted: [], nouns: new Set(), faults: [], notes: [] };
   const sources = await readSources(host, paths, files.faults);
   const values = openValues(sources, host.env ?? {}, files.faults);
   const types = openTypes();
@@ -103,6 +105,7 @@ async function readSource(source: Source, files: Files, values: Values, types: T
           types,
           place,
           tell,
+          note: (inner, message) => void files.notes.push(`${place(inner)}: ${message}`),
         });
         if (wanted) files.wanted.push(wanted);
       }
@@ -124,6 +127,7 @@ interface Reading {
   types: Types;
   place(path: Path): string;
   tell(path: Path, message: string): void;
+  note(path: Path, message: string): void;
 }
 
 async function wantedOf(kind: Kind, resource: Json, reading: Reading): Promise<Wanted | null> {
@@ -189,7 +193,7 @@ function labelOf({ noun }: Kind, text: string, key: string, values: Values): str
 }
 
 /** Replaces placeholders and `@FILE`s of a resource by their values. */
-async function fill(kind: Kind, thing: JsonObject, { source, values, types, place, tell }: Reading) {
+async function fill(kind: Kind, thing: JsonObject, { source, values, types, place, tell, note }: Reading) {
   const hidden: Path[] = [];
   const unset: Unset[] = [];
   const lacking = (variable: string, path: Path) =>
@@ -206,6 +210,8 @@ async function fill(kind: Kind, thing: JsonObject, { source, values, types, plac
       return text.startsWith("@@") ? escaped(text.slice(1)) : escaped(secretIn(source, text, path, tell));
     }
     const found = placeholderIn(text);
+    if (isUnseen(path) && isSecretKey(String(path.at(-1))) && text !== "" && !text.includes("${"))
+      note(path, `The secret ${path.join(".")} is written out. Write \${NAME} or @FILE instead.`);
     if (found !== null && "noun" in found) return text;
     if (found !== null && "unknown" in found) {
       tell(
