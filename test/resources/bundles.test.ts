@@ -454,6 +454,22 @@ describe("installing", () => {
   });
 });
 
+test("a connection without a schema of credentials takes those that its sign-in uses, or gets them later", async () => {
+  const definition = { http: { baseUrl: "https://x.test", auth: { type: "bearer" } } };
+  const { slug } = await published(owner, {
+    ...bundle(fresh(), [{ key: "api", type: "connection", definition }]),
+    inputJsonSchema: schemaOf({ token: { type: "string", writeOnly: true } }),
+  });
+  for (const [inputs, hasCredentials] of [
+    [{}, false],
+    [{}, false],
+    [{ token: "token-of-api" }, true],
+  ] as const) {
+    const { ids } = await install(owner, slug, inputs);
+    expect(ok(await owner("GET", `${CONNECTIONS}/${ids.api}`)).hasCredentials).toBe(hasCredentials);
+  }
+});
+
 test("an input in a connection's own template stays text", async () => {
   await using receiver = startReceiver(() => Response.json({}));
   const http = {

@@ -203,6 +203,49 @@ describe("a connection from a template", () => {
     }
   });
 
+  test("without a schema of credentials, requires those that the sign-in uses, and no others", async () => {
+    const make = async (auth: object, more: object) => {
+      const { definition, ...rest } = template(auth);
+      const { credentialsSchema: _, ...open } = definition;
+      const { id: templateId } = await published(owner, { ...rest, definition: open });
+      return owner("POST", CONNECTIONS, {
+        name: fresh("n"),
+        templateId,
+        config: { baseUrl: "https://x.test" },
+        ...more,
+      });
+    };
+    const signIn = { authorizeUrl: "https://x.test/a", tokenUrl: "https://x.test/t" };
+    for (const [auth, names] of [
+      [{ type: "bearer" }, ["token"]],
+      [{ type: "basic" }, ["password", "username"]],
+      [{ type: "header", value: "Key {{credentials.key}}" }, ["key"]],
+      [{ type: "query" }, ["apiKey"]],
+      [{ type: "path" }, ["token"]],
+      [{ type: "oauth2_client_credentials", tokenUrl: "https://x.test/t" }, ["clientId", "clientSecret"]],
+      [{ type: "oauth2_authorization_code", ...signIn }, ["clientId"]],
+    ] as [object, string[]][]) {
+      const missing = names.map((name) => `body.credentials.${name} missing`);
+      expect(faultsOf(await make(auth, { credentials: {} }))).toEqual(missing);
+      expect(faultsOf(await make(auth, { credentials: { misspelt: "x" } })).toSorted()).toEqual(
+        [...missing, "body.credentials.misspelt extra_forbidden"].toSorted(),
+      );
+      expect(faultsOf(await make(auth, {}))).toEqual(["body.credentials missing"]);
+      const credentials = Object.fromEntries(names.map((name) => [name, "x"]));
+      expect((await make(auth, { credentials })).status).toBe(201);
+    }
+    expect((await make({ type: "none" }, {})).status).toBe(201);
+    expect((await make({ type: "bearer", token: '{{credentials.token ?? "-"}}' }, {})).status).toBe(201);
+    const made = (await make({ type: "bearer" }, { credentials: { token: "t" } })).body;
+    expect(
+      faultsOf(await owner("PATCH", `${CONNECTIONS}/${made.id}`, { credentials: { tokn: "t" } })),
+    ).toEqual(["body.credentials.tokn extra_forbidden"]);
+    expect(ok(await owner("GET", `${TEMPLATES}/${made.templateId}`)).credentialsSchema).toMatchObject({
+      properties: { token: { type: "string" } },
+      required: ["token"],
+    });
+  });
+
   test("keeps the definition that it was created with", async () => {
     await using api = startReceiver();
     const first = await published(owner, template({ type: "header", name: "X-Key" }, { apiKey: "k" }));

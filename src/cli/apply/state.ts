@@ -104,9 +104,9 @@ export async function readState(api: Api): Promise<State> {
     typeof id === "string" ? (/:(.+)\}$/.exec(referenceOf(id) ?? "")?.[1] ?? null) : null;
   const schemas = await credentialsSchemas(api);
   const credentialsOf = ({ provider, templateId }: JsonObject) => {
-    const definition = versions.find(({ id }) => id === templateId)?.definition;
-    const own = isObject(definition) ? definition.credentialsSchema : undefined;
-    return namesIn(own ?? schemas.get(String(provider)), "properties");
+    const template = versions.find(({ id }) => id === templateId);
+    const own = isObject(template?.definition) ? template.definition.credentialsSchema : undefined;
+    return namesIn(own ?? template?.credentialsSchema ?? schemas.get(String(provider)), "properties");
   };
   const { things, add } = openThings(referenceOf);
   const isDisabled = ({ status }: JsonObject) => status === "disabled";

@@ -150,7 +150,10 @@ export const HttpTemplate = object({
   ),
   configSchema: optional(jsonSchema({ description: "JSON Schema of the connection's config" })),
   credentialsSchema: optional(
-    jsonSchema({ description: "JSON Schema of the connection's credentials, which are strings" }),
+    jsonSchema({
+      description:
+        "JSON Schema of the connection's credentials, which are strings. Default: those that auth uses",
+    }),
   ),
 });
 export type HttpTemplate = Static<typeof HttpTemplate>;
@@ -162,7 +165,7 @@ interface PathFault {
 }
 
 /** The variables in a string's template expressions. */
-function readsIn(value: string): Template[] {
+export function readsIn(value: string): Template[] {
   return readPieces(value).flatMap((piece) => {
     if (typeof piece === "string") return [];
     return piece.expression === undefined

@@ -8,6 +8,7 @@ import type { SignInTerms } from "../../oauth/contract.ts";
 import { accessToken, type IssuedToken } from "../api/access-token.ts";
 import { postForToken } from "../api/oauth-token.ts";
 import type { Grant, HttpAccess, Link, Provider } from "../contract.ts";
+import { credentialsSchemaOf } from "./credentials.ts";
 import {
   addressFault,
   authTexts,
@@ -127,8 +128,8 @@ async function verify(definition: HttpTemplate, link: Link): Promise<void> {
 }
 
 /** Names the credential that was rejected, if the template takes only one. */
-function settingOf({ credentialsSchema }: HttpTemplate): { details?: Record<string, unknown> } {
-  const { properties } = credentialsSchema ?? {};
+function settingOf(definition: HttpTemplate): { details?: Record<string, unknown> } {
+  const { properties } = credentialsSchemaOf(definition) ?? {};
   const names = isObject(properties) ? Object.keys(properties) : [];
   return names.length === 1 ? { details: { setting: `credentials.${names[0]}` } } : {};
 }

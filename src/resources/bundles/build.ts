@@ -3,6 +3,7 @@ import { InvalidInput, invalid } from "../../base/errors.ts";
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
 import { read } from "../../base/shape.ts";
 import type { WriteContext } from "../../context.ts";
+import { credentialsSchemaOf } from "../../providers/http-template/credentials.ts";
 import { HttpTemplate, httpTemplateFaults } from "../../providers/http-template/definition.ts";
 import { HTTP_PROVIDER } from "../../providers/http-template/http-template.ts";
 import { insertAction, updateAction } from "../actions/service.ts";
@@ -122,14 +123,17 @@ async function updateMadeConnection(tx: WriteContext, id: string, ready: Ready):
   const gone = Object.keys(openCredentials(tx, row)).filter((name) => !isCredential(definition, name));
   const patch = {
     config: replacing(row.config, config),
-    credentials: { ...Object.fromEntries(gone.map((name) => [name, null])), ...credentials },
+    ...(gone.length > 0 || credentials
+      ? { credentials: { ...Object.fromEntries(gone.map((name) => [name, null])), ...credentials } }
+      : {}),
   };
   return updateConnection(tx, id, patch, { origin: { templateId, definition }, keepsSame: true });
 }
 
-const isCredential = (definition: HttpTemplate | null, name: string): boolean =>
-  !isObject(definition?.credentialsSchema?.properties) ||
-  namesIn(definition.credentialsSchema).includes(name);
+function isCredential(definition: HttpTemplate | null, name: string): boolean {
+  const schema = definition ? credentialsSchemaOf(definition) : undefined;
+  return !isObject(schema?.properties) || namesIn(schema).includes(name);
+}
 
 /** Returns the current resource. Null if it was deleted. */
 export async function entityOf(
@@ -181,7 +185,7 @@ async function connectionOf(tx: WriteContext, ready: Ready) {
   const template = definition === null ? await templateOf(tx, component, "connection") : null;
   const http = (template?.definition as HttpTemplate | undefined) ?? checkedHttp(definition);
   const taker = takerFor(tx, { provider: HTTP_PROVIDER, definition: http });
-  const names = namesIn(http.credentialsSchema);
+  const names = namesIn(credentialsSchemaOf(http));
   const inputs = Object.entries(ready.inputs);
   const credentials = Object.fromEntries(inputs.filter(([name]) => names.includes(name)));
   const config = Object.fromEntries(
@@ -190,11 +194,13 @@ async function connectionOf(tx: WriteContext, ready: Ready) {
         !names.includes(name) && !ready.secrets.includes(name) && namesIn(http.configSchema).includes(name),
     ),
   );
-  refuseFaults(settingsFaults(taker, { config, credentials }, []));
+  // Without a schema of its own, a component may leave its credentials to be set later.
+  const isLater = !http.credentialsSchema && Object.keys(credentials).length === 0;
+  refuseFaults(settingsFaults(taker, { config, ...(isLater ? {} : { credentials }) }, []));
   return {
     provider: HTTP_PROVIDER,
     config,
-    credentials: credentials as Record<string, string>,
+    credentials: isLater ? undefined : (credentials as Record<string, string>),
     templateId: template?.id ?? ready.bundleId,
     definition: http,
   };

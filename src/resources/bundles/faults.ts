@@ -7,6 +7,7 @@ import { isWholeTemplate } from "../../base/template.ts";
 import type { Template } from "../../base/template-grammar.ts";
 import { fillOnce } from "../../base/template-install.ts";
 import type { Context } from "../../context.ts";
+import { credentialsSchemaOf } from "../../providers/http-template/credentials.ts";
 import { HttpTemplate, httpTemplateFaults } from "../../providers/http-template/definition.ts";
 import { definitionFaults, typedFaults } from "../../queue/definition.ts";
 import { readSpec } from "../agents/markdown.ts";
@@ -124,7 +125,8 @@ async function credentialNames(ctx: Context, component: Component): Promise<read
   if (type !== "connection") return [];
   const reference = { templateSlug: templateSlug ?? null, templateVersion: templateVersion ?? null };
   const template = await namedTemplate(ctx, reference, "connection");
-  return Object.keys(schemaProperties((template?.definition ?? definition)?.credentialsSchema));
+  const known = (template?.definition ?? definition) as HttpTemplate | null | undefined;
+  return known ? Object.keys(schemaProperties(credentialsSchemaOf(known))) : [];
 }
 
 const schemaProperties = (schema: Json | undefined): JsonObject =>

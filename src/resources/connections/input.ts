@@ -5,6 +5,7 @@ import { valueFaults } from "../../base/json-schema.ts";
 import { map, read } from "../../base/shape.ts";
 import type { App, Context } from "../../context.ts";
 import type { Provider } from "../../providers/contract.ts";
+import { credentialsSchemaOf } from "../../providers/http-template/credentials.ts";
 import {
   addressesOf,
   type HttpTemplate,
@@ -185,7 +186,7 @@ export function credentialsFaults(
       : faults;
   }
   const { faults } = read(map(Type.String()), credentials, loc); // Credentials are stored as text.
-  return faults.length > 0 ? faults : schemaFaultsAt(loc, definition.credentialsSchema, credentials);
+  return faults.length > 0 ? faults : schemaFaultsAt(loc, credentialsSchemaOf(definition), credentials);
 }
 
 const schemaFaultsAt = (

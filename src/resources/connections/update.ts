@@ -78,7 +78,8 @@ export function patched(
     checkMayVerify(ctx, before);
   const faults: Fault[] = [];
   if (patch.config !== undefined) faults.push(...configFaults(taker, config));
-  if (patch.credentials !== undefined) faults.push(...credentialsFaults(taker, credentials, config));
+  if (patch.credentials !== undefined)
+    faults.push(...credentialsFaults(taker, credentials, config).filter(isOfPatch(patch.credentials)));
   if (destinationOf(taker, config) !== destinationOf(takerFor(ctx, before), before.config))
     faults.push(
       ...ungiven(Object.keys(known), patch.credentials, "would be sent to a different destination"),
@@ -88,6 +89,12 @@ export function patched(
   if (faults.length > 0) throw new InvalidInput(faults);
   return { config, credentials, known };
 }
+
+/** Earlier versions stored credentials that the template doesn't use. They don't prevent changes of the others. */
+const isOfPatch =
+  (credentials: SettingsPatch["credentials"]) =>
+  ({ loc, type }: Fault): boolean =>
+    type !== "extra_forbidden" || Object.hasOwn(credentials ?? {}, loc.at(-1) ?? "");
 
 /** Returns what a patch changes in config and credentials, checked. Empty if nothing. */
 function settingsChange(

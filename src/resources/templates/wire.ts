@@ -1,4 +1,5 @@
 import { type Static, Type } from "@sinclair/typebox";
+import { isObject, type JsonObject } from "../../base/json.ts";
 import {
   described,
   instant,
@@ -15,6 +16,8 @@ import {
   uuid,
 } from "../../base/shape.ts";
 import { maskTyped } from "../../base/typed-secrets.ts";
+import { credentialsSchemaOf } from "../../providers/http-template/credentials.ts";
+import type { HttpTemplate } from "../../providers/http-template/definition.ts";
 import { isBuiltIn, TEMPLATE_STATUSES, TEMPLATE_TYPES, type TemplateRow } from "./table.ts";
 
 export const Template = object({
@@ -34,6 +37,12 @@ export const Template = object({
   ),
   version: Type.Integer(),
   definition: jsonObject(),
+  credentialsSchema: optional(
+    jsonSchema({
+      description:
+        "JSON Schema of its connections' credentials, for a connection template whose definition has none: those that its auth uses",
+    }),
+  ),
   inputDefaults: jsonObject(),
   inputJsonSchema: jsonObject(),
   createdAt: instant(),
@@ -147,13 +156,20 @@ export const TemplateQuery = object({
 });
 export type TemplateQuery = Static<typeof TemplateQuery>;
 
-const { definition: _, inputDefaults: __, inputJsonSchema: ___, ...SHORT } = Template.properties;
+const {
+  definition: _,
+  credentialsSchema: __,
+  inputDefaults: ___,
+  inputJsonSchema: ____,
+  ...SHORT
+} = Template.properties;
 
 export const TemplatePage = object({
   templates: Type.Array(
     object({
       ...SHORT,
       definition: optional(jsonObject()),
+      credentialsSchema: Template.properties.credentialsSchema,
       inputDefaults: optional(jsonObject()),
       inputJsonSchema: optional(jsonObject()),
     }),
@@ -165,8 +181,9 @@ export function toListed(
   row: TemplateRow,
   summary: boolean,
 ): Static<typeof TemplatePage>["templates"][number] {
-  const { definition, inputDefaults, inputJsonSchema, ...short } = toTemplate(row);
-  return summary ? short : { ...short, definition, inputDefaults, inputJsonSchema };
+  const whole = toTemplate(row);
+  const { definition: _, credentialsSchema: __, inputDefaults: ___, inputJsonSchema: ____, ...short } = whole;
+  return summary ? short : whole;
 }
 
 export const VersionQuery = object({
@@ -178,6 +195,12 @@ export const VersionQuery = object({
     }),
   ),
 });
+
+function credentialsOf({ templateType, definition }: TemplateRow): { credentialsSchema?: JsonObject } {
+  if (templateType !== "connection" || isObject(definition.credentialsSchema)) return {};
+  const credentialsSchema = credentialsSchemaOf(definition as HttpTemplate);
+  return credentialsSchema ? { credentialsSchema } : {};
+}
 
 export const toTemplate = (row: TemplateRow): Static<typeof Template> => ({
   id: row.id,
@@ -192,6 +215,7 @@ export const toTemplate = (row: TemplateRow): Static<typeof Template> => ({
   ...(isBuiltIn(row) ? { isBuiltIn: true as const } : {}),
   version: row.version,
   definition: maskTyped(row.definition),
+  ...credentialsOf(row),
   inputDefaults: row.inputDefaults,
   inputJsonSchema: row.inputJsonSchema,
   createdAt: row.createdAt,

@@ -16,7 +16,7 @@ export const sourceOf = (template: Template): Source => ({
   title: template.displayName,
   description: template.description,
   configSchema: asSchema(template.definition.configSchema),
-  credentialsSchema: asSchema(template.definition.credentialsSchema),
+  credentialsSchema: asSchema(template.definition.credentialsSchema ?? template.credentialsSchema),
   named: { templateId: template.id },
   hasSignIn: signsIn(template.definition),
   minor: ADDRESSES,
