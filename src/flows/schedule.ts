@@ -10,9 +10,12 @@ const UTC = "UTC";
 const open = ({ cron, timezone = UTC }: Schedule): Cron =>
   new Cron(cron, { timezone, mode: "5-or-6-parts", fixedTimeRule: "no-wildcard" });
 
-/** Returns what is wrong with a schedule, by field. `from` is the time after which it must be due at least once. */
+/**
+ * Returns what is wrong with those fields of a schedule that are present. `from` is the time after which it must be due
+ * at least once.
+ */
 export function scheduleFaults(
-  { cron, timezone = UTC }: Schedule,
+  { cron, timezone = UTC }: Partial<Schedule>,
   from: Date,
 ): { field: keyof Schedule; msg: string }[] {
   const isZone = isTimezone(timezone);
@@ -24,7 +27,7 @@ export function scheduleFaults(
           msg: `Unknown time zone ${timezone}. Use an IANA name such as Europe/Berlin`,
         },
       ];
-  const msg = cronFault({ cron, timezone: isZone ? timezone : UTC }, from);
+  const msg = cron === undefined ? null : cronFault({ cron, timezone: isZone ? timezone : UTC }, from);
   return msg === null ? faults : [{ field: "cron", msg }, ...faults];
 }
 

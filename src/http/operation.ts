@@ -101,7 +101,10 @@ export interface Operation {
   readonly takesData?: boolean;
   /** True if the body can contain long lists, and so more values than other bodies. */
   readonly takesLists?: boolean;
-  /** Returns errors in the raw body beyond its shape. Reported together with those of the shape. */
+  /**
+   * Returns errors in the raw body, or in the raw query if there is no body, beyond its shape. Reported together with
+   * those of the shape.
+   */
   readonly faults?: (app: App, raw: Json, ctx: Context | null) => Fault[] | Promise<Fault[]>;
   /** Shape of the success body. Absent for streams and responses without a body. */
   readonly response?: TSchema;

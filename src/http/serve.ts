@@ -3,7 +3,7 @@ import { withBase } from "../base/base-path.ts";
 import { sourceOf } from "../base/cidr.ts";
 import { AppError, type Fault, InvalidInput, invalid, notFound } from "../base/errors.ts";
 import { readExpressions } from "../base/expressions-in.ts";
-import { isObject } from "../base/json.ts";
+import { isObject, type JsonObject } from "../base/json.ts";
 import { writeJson } from "../base/json-write.ts";
 import { ADDRESS_RATE, type Rate } from "../base/limit.ts";
 import { object, read } from "../base/shape.ts";
@@ -240,6 +240,14 @@ async function readInput(
   const query = operation.query
     ? take(read(operation.query, queryOf(visit.url), ["query"], { coerce: true }))
     : {};
+  const addUnreported = async (raw: JsonObject) => {
+    const reported = new Set(faults.map(({ loc }) => loc.join()));
+    for (const fault of (await operation.faults?.(app, raw, ctx)) ?? []) {
+      if (!reported.has(fault.loc.join())) faults.push(fault);
+      reported.add(fault.loc.join());
+    }
+  };
+  if (!operation.body && operation.query) await addUnreported(queryOf(visit.url));
   let body: unknown;
   if (!operation.body && !operation.consumes && operation.method !== "GET") {
     take(read(NO_FIELDS, (await readJson(app, visit)) ?? {}, ["body"]));
@@ -253,11 +261,7 @@ async function readInput(
     } else {
       const bodyValue = raw ?? (operation.bodyOptional ? {} : null);
       body = take(read(operation.body, bodyValue, ["body"]));
-      const reported = new Set(faults.map(({ loc }) => loc.join()));
-      for (const fault of (isObject(bodyValue) && (await operation.faults?.(app, bodyValue, ctx))) || []) {
-        if (!reported.has(fault.loc.join())) faults.push(fault);
-        reported.add(fault.loc.join());
-      }
+      if (isObject(bodyValue)) await addUnreported(bodyValue);
     }
   }
   if (faults.length > 0) throw new InvalidInput(faults);

@@ -2,7 +2,7 @@ import { type TObject, Type } from "@sinclair/typebox";
 import { conditionFault } from "../base/condition.ts";
 import { AppError, type Fault, InvalidInput } from "../base/errors.ts";
 import { expressionOf } from "../base/expression/expression.ts";
-import { isObject, type Json, type JsonObject } from "../base/json.ts";
+import { isObject, type JsonObject } from "../base/json.ts";
 import { object, read, typed } from "../base/shape.ts";
 import {
   isWholeTemplate,
@@ -15,8 +15,9 @@ import { newlyTyped } from "../base/typed-secrets.ts";
 import type { StoredResult } from "../base/whole-scope.ts";
 import { fill } from "../compute/fill.ts";
 import type { App, Context } from "../context.ts";
-import { ACTION_KINDS, type ActionKind, type Executor } from "../executors/contract.ts";
+import type { ActionKind, Executor } from "../executors/contract.ts";
 import { MAX_KEY_LENGTH } from "./concurrency-key.ts";
+import { isReported, soundPart } from "./sound-part.ts";
 
 /** Fields that every kind has in addition to its own (docs/decisions/runs.md). */
 const COMMON = {
@@ -85,15 +86,19 @@ export function definitionShape(executor: Executor): TObject {
   return shape;
 }
 
+/** Returns the errors in a definition that its shape can't express. Paths are relative to the definition. */
+export type Rules = (definition: JsonObject) => { path: readonly string[]; message: string }[];
+
 /**
  * Returns everything that is wrong with a definition before its templates are evaluated. Values that are whole
- * templates match any shape, and are checked when the action runs.
+ * templates match any shape, and are checked when the action runs. `rules` are the kind's own unless given.
  */
 export function definitionFaults(
   app: Pick<App, "executors">,
   kind: ActionKind,
   definition: JsonObject,
   loc: readonly string[],
+  rules: Rules | null = null,
 ): Fault[] {
   const executor = app.executors[kind];
   const { faults } = read(definitionShape(executor), definition, loc, { exempt: isWholeTemplate });
@@ -110,18 +115,16 @@ export function definitionFaults(
     const fault = conditionFault(text);
     if (fault) faults.push({ loc: [...loc, ...path], msg: fault, type: "condition_error" });
   }
-  if (faults.length > 0) return faults;
-  if (keyIsNew(definition)) {
-    const msg =
-      "uuid() gives each run a key of its own, so none would wait for another. Use a value that runs share";
-    return [{ loc: [...loc, "concurrencyKey"], msg, type: "template_error" }];
-  }
-  return (executor.check?.(definition) ?? []).map(({ path, message }) => ({
-    loc: [...loc, ...path],
-    msg: message,
-    type: "value_error",
-  }));
+  const part = soundPart(definition, faults, loc);
+  if (part === null || templatesAboveConditions(executor, part).length > 0) return faults;
+  const check = rules ?? executor.check;
+  const broken = [...keyFaults(part, loc), ...faultsAt(loc, check?.(part) ?? [])];
+  return [...faults, ...broken.filter((fault) => !isReported(faults, fault.loc))];
 }
+
+/** Returns faults of rules as those of a request. */
+export const faultsAt = (loc: readonly string[], broken: ReturnType<Rules>): Fault[] =>
+  broken.map(({ path, message }) => ({ loc: [...loc, ...path], msg: message, type: "value_error" }));
 
 /**
  * Returns literal secrets in a definition, which every reader of the action could see. Those that `before` has in the
@@ -138,12 +141,16 @@ export const typedFaults = (
     type: "use_a_connection",
   }));
 
-/** Returns whether the concurrency key has a new value in each run. */
-const keyIsNew = ({ concurrencyKey = null }: JsonObject): boolean =>
-  templatesIn(concurrencyKey).some(
+/** A concurrency key may not have a new value in each run. */
+function keyFaults({ concurrencyKey = null }: JsonObject, loc: readonly string[]): Fault[] {
+  const isNew = templatesIn(concurrencyKey).some(
     ({ template }) =>
       template.expression !== undefined && expressionOf(template.expression).calls.includes("uuid"),
   );
+  const msg =
+    "uuid() gives each run a key of its own, so none would wait for another. Use a value that runs share";
+  return isNew ? [{ loc: [...loc, "concurrencyKey"], msg, type: "template_error" }] : [];
+}
 
 function lacking({ oneOf = [] }: Executor, definition: JsonObject, loc: readonly string[]): Fault[] {
   const [first, ...others] = oneOf;
@@ -161,15 +168,6 @@ export function checkDefinition(
   if (Object.keys(definition).length === 0) return;
   const faults = [...definitionFaults(app, kind, definition, loc), ...typedFaults(definition, loc, before)];
   if (faults.length > 0) throw new InvalidInput(faults);
-}
-
-/** Returns faults of the definition in the raw body of a create request, as far as it can be read. */
-export function creationFaults(app: Pick<App, "executors">, raw: Json): Fault[] {
-  if (!isObject(raw) || !isObject(raw.definition)) return [];
-  const kind = ACTION_KINDS.find((each) => each === raw.kind);
-  if (!kind || Object.keys(raw.definition).length === 0) return [];
-  const loc = ["body", "definition"];
-  return [...definitionFaults(app, kind, raw.definition, loc), ...typedFaults(raw.definition, loc)];
 }
 
 /** Returns the definition with its templates evaluated. Throws `template_error`. */

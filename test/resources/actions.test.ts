@@ -100,6 +100,10 @@ describe("creating an action", () => {
       ["retry.maxAttempts less_than_equal", "retry.backoffSeconds.0 float_type"],
     ],
     [{ url: "http://a.test", responseExtract: "a[" }, ["responseExtract value_error"]],
+    [
+      { url: "file:///x", responseExtract: "[", timeoutSeconds: 0 },
+      ["timeoutSeconds greater_than_equal", "url value_error", "responseExtract value_error"],
+    ],
   ])("checks the definition %j when it is saved", async (definition, faults) => {
     await using app = await startApp();
     const where = faults.map((fault) => `body.definition.${fault}`);
@@ -111,6 +115,34 @@ describe("creating an action", () => {
     const draft = created(await app.owner("POST", ACTIONS, { kind: "http_request", name: "x" }));
     expect(faultsOf(await app.owner("PATCH", `${ACTIONS}/${draft.id}`, { definition }))).toEqual(where);
     expect((await app.owner("GET", ACTIONS)).body.total).toBe(1);
+  });
+
+  test("reports wrong shapes together with broken rules, and nothing twice", async () => {
+    await using app = await startApp();
+    const make = async (kind: string, definition: object) =>
+      faultsOf(await app.owner("POST", ACTIONS, { kind, name: "x", definition }));
+    const extract = {
+      dataset: "Bad Name",
+      layer: "Bad",
+      resources: [{ name: "a", writeDisposition: "merge" }],
+    };
+    const rules = [
+      "body.definition.dataset value_error",
+      "body.definition.layer value_error",
+      "body.definition.resources.0.primaryKey value_error",
+    ];
+    expect(await make("dlt_extract", extract)).toEqual(rules);
+    expect(await make("dlt_extract", { ...extract, schemaContract: "zip" })).toEqual([
+      "body.definition.schemaContract enum",
+      ...rules,
+    ]);
+    const gate = { title: "t", decisionType: "form_input", onReject: "zip" };
+    expect(await make("approval_gate", gate)).toEqual([
+      "body.definition.onReject enum",
+      "body.definition.formSchema value_error",
+    ]);
+    expect(await make("run_script", { source: 7 })).toEqual(["body.definition.source string_type"]);
+    expect(await make("conditional_branch", { branches: 7 })).toEqual(["body.definition.branches list_type"]);
   });
 
   test("checks conditions, and accepts whole templates", async () => {

@@ -22,10 +22,27 @@ afterAll(() => app[Symbol.asyncDispose]());
 
 const work = { kind: "conditional_branch", definition: branch() };
 const step = (key: string, more: object = {}) => ({ key, ...work, ...more });
+const work1 = { action: work };
 const million = 1_000_000;
 const retrying = (retry: object) => ({ kind: "http_request", definition: { url: "http://a.test", retry } });
 
 test.each<[string, string, object, string[]]>([
+  [
+    "a schedule whose fields are all wrong",
+    "schedule",
+    { ...work1, schedule: { cron: "99 * * * *", timezone: "Foo/Bar", catchUp: "zip" } },
+    ["schedule.catchUp enum", "schedule.cron value_error", "schedule.timezone value_error"],
+  ],
+  [
+    "a step with several mistakes",
+    "manual",
+    {
+      steps: [
+        { key: "a", kind: "http_request", definition: { url: "file:///x" }, when: "payload. ==", onError: 1 },
+      ],
+    },
+    ["steps.0.onError enum", "steps.0.definition.url value_error", "steps.0.when condition_error"],
+  ],
   [
     "a circle of steps",
     "manual",

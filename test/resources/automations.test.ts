@@ -78,7 +78,7 @@ describe("creating an automation", () => {
     [{ steps: [] }, ["steps too_short"]],
     [
       { steps: [{ ...step("not a key"), when: "1 +" }, { key: "b" }] },
-      ["steps.0.key string_pattern_mismatch", "steps.1.kind missing"],
+      ["steps.0.key string_pattern_mismatch", "steps.0.when condition_error", "steps.1.kind missing"],
     ],
     [{ steps: [step("__proto__")] }, ["steps.0.key string_pattern_mismatch"]],
     [{ steps: [step("a", { when: "1 +" })] }, ["steps.0.when condition_error"]],

@@ -112,6 +112,14 @@ describe("the list of events", () => {
     );
   });
 
+  test("reports an unknown type together with other faults", async () => {
+    for (const path of ["/api/v1/events", "/api/v1/events/stream"])
+      expect((await owner("GET", `${path}?type=zip&since=abc`)).body.detail).toMatchObject([
+        { loc: ["query", "since"] },
+        { loc: ["query", "type"], type: "enum" },
+      ]);
+  });
+
   test("accepts limits from 1 to 200, 50 by default", async () => {
     const count = async (query: string) => (await owner("GET", `/api/v1/events?${query}`)).body.items?.length;
     expect([await count(""), await count("limit=1"), await count("limit=200")]).toEqual([50, 1, all.length]);

@@ -174,6 +174,7 @@ describe("checks when it is saved", () => {
       "body.definition.body template_error",
       "body.definition.method enum",
       "body.definition.surprise extra_forbidden",
+      "body.definition.url value_error",
     ]);
     expect(
       await refusal(

@@ -14,15 +14,15 @@ const examples = readdirSync(KINDS).flatMap((file): [string, JsonObject][] => {
   return definition ? [[file.replace(".md", ""), definition]] : [];
 });
 
-/** The value with a template replacing each of its parts in turn. */
-function* withTemplate(value: Json): Generator<Json> {
-  yield "{{input.x}}";
+/** The value with another one replacing each of its parts in turn. */
+function* withOther(value: Json, other: Json): Generator<Json> {
+  yield other;
   if (Array.isArray(value)) {
     for (const [at, item] of value.entries())
-      for (const part of withTemplate(item)) yield value.with(at, part);
+      for (const part of withOther(item, other)) yield value.with(at, part);
   } else if (typeof value === "object" && value !== null) {
     for (const [key, item] of Object.entries(value))
-      for (const part of withTemplate(item)) yield { ...value, [key]: part };
+      for (const part of withOther(item, other)) yield { ...value, [key]: part };
   }
 }
 
@@ -32,14 +32,14 @@ beforeAll(async () => {
 });
 afterAll(() => app[Symbol.asyncDispose]());
 
-describe("a template in any place of a definition is accepted or reported", () => {
+describe("a template, and a wrong value, in any place of a definition is accepted or reported", () => {
   test("each kind has an example", () => {
     expect(examples.length).toBeGreaterThan(12);
   });
 
   test.each(examples)("%s", async (kind, definition) => {
     const name = "Template";
-    for (const variant of withTemplate(definition)) {
+    for (const variant of [...withOther(definition, "{{input.x}}"), ...withOther(definition, 7)]) {
       const action = await app.owner("POST", ACTIONS, { kind, name, definition: variant });
       expect([JSON.stringify(variant), action.status < 500]).toEqual([JSON.stringify(variant), true]);
       const config = { steps: [{ key: "a", kind, definition: variant }] };

@@ -265,7 +265,7 @@ export function faultsOf(
         message: "A merge needs a primaryKey to find the rows that it replaces.",
       });
     }
-    if (mergeStrategy !== undefined && writeDisposition !== "merge") {
+    if (mergeStrategy !== undefined && writeDisposition !== "merge" && !isTemplate(writeDisposition)) {
       faults.push({
         path: [...at, "mergeStrategy"],
         message: "mergeStrategy requires the writeDisposition merge.",

@@ -1,10 +1,11 @@
 import { and, eq } from "drizzle-orm";
 import type { Fault } from "../../base/errors.ts";
-import type { JsonObject } from "../../base/json.ts";
-import type { WriteContext } from "../../context.ts";
-import type { ActionKind } from "../../executors/contract.ts";
+import { isObject, type Json, type JsonObject } from "../../base/json.ts";
+import type { App, Context } from "../../context.ts";
+import { ACTION_KINDS, type ActionKind } from "../../executors/contract.ts";
 import type { Provider } from "../../providers/contract.ts";
 import { httpTemplateProvider } from "../../providers/http-template/http-template.ts";
+import { definitionFaults, faultsAt, type Rules, typedFaults } from "../../queue/definition.ts";
 import { connections } from "../connections/table.ts";
 
 /**
@@ -12,16 +13,16 @@ import { connections } from "../connections/table.ts";
  * it must belong to the organization, and its provider must be supported by the kind.
  */
 export async function connectionFault(
-  tx: WriteContext,
+  ctx: Context,
   id: string,
   kind: ActionKind | undefined,
 ): Promise<{ msg: string; type: string } | null> {
-  const [row] = await tx.db
+  const [row] = await ctx.db
     .select({ provider: connections.provider })
     .from(connections)
-    .where(and(eq(connections.organizationId, tx.organizationId), eq(connections.id, id)));
+    .where(and(eq(connections.organizationId, ctx.organizationId), eq(connections.id, id)));
   if (!row) return { msg: "Connection not found", type: "not_found" };
-  const providers = kind ? tx.executors[kind]?.providers : null;
+  const providers = kind ? ctx.executors[kind]?.providers : null;
   if (!providers || providers.includes(row.provider)) return null;
   const msg =
     providers.length === 0
@@ -35,21 +36,23 @@ export async function connectionFault(
  * its purpose. Empty for a definition that its kind rejects anyway.
  */
 export async function namedConnectionFaults(
-  tx: WriteContext,
+  ctx: Context,
   kind: ActionKind | undefined,
   definition: JsonObject | undefined,
   loc: readonly string[],
 ): Promise<Fault[]> {
   const faults: Fault[] = [];
   // A kind without a connection of its own checks each named connection itself.
-  const isOwn = kind !== undefined && tx.executors[kind]?.providers?.length !== 0;
-  for (const { path, id, refusal } of (kind && definition && tx.executors[kind]?.connections?.(definition)) ||
+  const isOwn = kind !== undefined && ctx.executors[kind]?.providers?.length !== 0;
+  for (const { path, id, refusal } of (kind &&
+    definition &&
+    ctx.executors[kind]?.connections?.(definition)) ||
     []) {
     const fieldPath = [...loc, ...path];
-    const fault = await connectionFault(tx, id, isOwn ? kind : undefined);
+    const fault = await connectionFault(ctx, id, isOwn ? kind : undefined);
     if (fault) faults.push({ loc: fieldPath, ...fault });
     else {
-      const named = await settingsFor(tx, id);
+      const named = await settingsFor(ctx, id);
       const msg = named ? refusal(named.provider, named.config) : null;
       if (msg) faults.push({ loc: fieldPath, msg, type: "value_error" });
     }
@@ -59,34 +62,59 @@ export async function namedConnectionFaults(
 
 /** Returns why a definition doesn't suit its connection, or lacks one. */
 export async function sourceFaults(
-  tx: WriteContext,
-  {
-    kind,
-    connectionId,
-    definition,
-  }: { kind?: ActionKind; connectionId?: string | null; definition?: JsonObject },
+  ctx: Context,
+  { definition, ...work }: Work & { definition?: JsonObject },
   loc: readonly string[],
 ): Promise<Fault[]> {
-  const check = kind && tx.executors[kind]?.checkSource;
-  if (!check || !definition || Object.keys(definition).length === 0) return [];
-  const provider = (connectionId ? await settingsFor(tx, connectionId) : null)?.provider ?? null;
-  return (provider || !connectionId ? check(definition, provider) : []).map(({ path, message }) => ({
-    loc: [...loc, ...path],
-    msg: message,
-    type: "value_error",
-  }));
+  const check = definition && Object.keys(definition).length > 0 ? await sourceRules(ctx, work) : null;
+  return check && definition ? faultsAt(loc, check(definition)) : [];
+}
+
+interface Work {
+  kind?: ActionKind;
+  connectionId?: string | null;
+}
+
+/** Returns a kind's rules for definitions with this connection. Null if it has none, or for an unknown connection. */
+async function sourceRules(ctx: Context, { kind, connectionId }: Work): Promise<Rules | null> {
+  const check = kind && ctx.executors[kind]?.checkSource;
+  if (!check) return null;
+  const provider = (connectionId ? await settingsFor(ctx, connectionId) : null)?.provider ?? null;
+  return provider || !connectionId ? (definition) => check(definition, provider) : null;
+}
+
+/**
+ * Returns what is wrong with the definition and the connection in the raw body of a create request, as far as they can
+ * be read.
+ */
+export async function creationFaults(app: App, raw: Json, ctx: Context | null): Promise<Fault[]> {
+  if (!isObject(raw) || !isObject(raw.definition)) return [];
+  const { definition, connectionId = null } = raw;
+  const kind = ACTION_KINDS.find((each) => each === raw.kind);
+  if (!kind || Object.keys(definition).length === 0) return [];
+  const isReadable = ctx !== null && (connectionId === null || typeof connectionId === "string");
+  const rules = isReadable ? await sourceRules(ctx, { kind, connectionId }) : null;
+  const fault = isReadable && connectionId !== null ? await connectionFault(ctx, connectionId, kind) : null;
+  const loc = ["body", "definition"];
+  return [
+    ...definitionFaults(app, kind, definition, loc, rules),
+    ...typedFaults(definition, loc),
+    ...(fault ? [{ loc: ["body", "connectionId"], ...fault }] : []),
+  ];
 }
 
 /** Null if this version has no such provider. */
 async function settingsFor(
-  tx: WriteContext,
+  ctx: Context,
   id: string,
 ): Promise<{ provider: Provider; config: JsonObject } | null> {
   const { provider: name, definition, config } = connections;
-  const [row] = await tx.db
+  const [row] = await ctx.db
     .select({ name, definition, config })
     .from(connections)
-    .where(and(eq(connections.organizationId, tx.organizationId), eq(connections.id, id)));
-  const provider = row?.definition ? httpTemplateProvider(row.definition) : tx.providers.get(row?.name ?? "");
+    .where(and(eq(connections.organizationId, ctx.organizationId), eq(connections.id, id)));
+  const provider = row?.definition
+    ? httpTemplateProvider(row.definition)
+    : ctx.providers.get(row?.name ?? "");
   return row && provider ? { provider, config: row.config } : null;
 }

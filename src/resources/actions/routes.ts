@@ -2,9 +2,9 @@ import { object, slug, uuid } from "../../base/shape.ts";
 import { mapInSlices } from "../../base/slices.ts";
 import { operation } from "../../http/operation.ts";
 import { triggerOf } from "../../http/trigger.ts";
-import { creationFaults } from "../../queue/definition.ts";
 import { Run, toRun } from "../runs/wire.ts";
 import { usersById } from "../users/people.ts";
+import { creationFaults } from "./connection.ts";
 import { describeKinds, KindPage } from "./kinds.ts";
 import {
   createAction,

@@ -1,6 +1,6 @@
 import { parseCidr } from "../../base/cidr.ts";
 import { conditionFault } from "../../base/condition.ts";
-import { type Fault, InvalidInput, MAX_FAULTS } from "../../base/errors.ts";
+import { type Fault, MAX_FAULTS } from "../../base/errors.ts";
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
 import { schemaFaults } from "../../base/json-schema.ts";
 import { read } from "../../base/shape.ts";
@@ -10,7 +10,7 @@ import type { ActionKind } from "../../executors/contract.ts";
 import { instantIn } from "../../flows/delay.ts";
 import { scheduleFaults } from "../../flows/schedule.ts";
 import { definitionFaults, typedFaults } from "../../queue/definition.ts";
-import { typesMatching } from "../events/matching.ts";
+import { faultsOfTypes } from "../events/matching.ts";
 import { alertFaults } from "./alerts.ts";
 import { type AutomationConfig, forEachTemplate, type Step, stepsOf, type TableRows } from "./config.ts";
 import { CONFIGS } from "./config-shapes.ts";
@@ -36,7 +36,10 @@ export function configFaults(
   const fail = (path: readonly string[], msg: string, type = "value_error") =>
     faults.push({ loc: [...loc, ...path], msg, type });
   const shapeless = faults.map((fault) => fault.loc.slice(loc.length).join("/"));
-  const isSound = (...path: string[]) => !shapeless.some((at) => `${at}/`.startsWith(`${path.join("/")}/`));
+  const isSound = (...path: string[]) => {
+    const at = `${path.join("/")}/`;
+    return !shapeless.some((fault) => `${fault}/`.startsWith(at) || at.startsWith(`${fault}/`));
+  };
   const {
     action,
     steps,
@@ -63,7 +66,7 @@ export function configFaults(
     )
   )
     faults.push(...conflictFaults(trigger, value as AutomationConfig, loc));
-  if (form && isSound("form"))
+  if (form && isSound("form", "schema"))
     for (const { path, message, type } of schemaFaults(form.schema))
       fail(["form", "schema", ...path], message, type);
   if (inputSchema && isSound("inputSchema"))
@@ -76,15 +79,28 @@ export function configFaults(
         "response",
       ]),
     );
-  if (schedule && isSound("schedule")) {
-    for (const { field, msg } of scheduleFaults(schedule, app.clock.now())) fail(["schedule", field], msg);
+  if (schedule) {
+    const sound = Object.entries(schedule).filter(([field]) => isSound("schedule", field));
+    for (const { field, msg } of scheduleFaults(Object.fromEntries(sound), app.clock.now()))
+      fail(["schedule", field], msg);
   }
-  if (event && isSound("event")) faults.push(...eventFaults(event.types, [...loc, "event", "types"]));
-  if (action && isSound("action")) faults.push(...workFaults(app, action, [...loc, "action"]));
+  if (event && isSound("event", "types"))
+    faults.push(
+      ...event.types.flatMap((pattern, index) =>
+        faultsOfTypes(pattern, [...loc, "event", "types", String(index)]),
+      ),
+    );
+  if (action && WORK.every((field) => isSound("action", field)))
+    faults.push(...workFaults(app, action, [...loc, "action"]));
   const listed = steps && !shapeless.includes("steps") ? steps : [];
   for (const [index, step] of listed.entries()) {
-    if (faults.length < MAX_FAULTS && isSound("steps", String(index)))
-      faults.push(...stepFaults(app, step, [...loc, "steps", String(index)]));
+    const at = ["steps", String(index)];
+    if (faults.length < MAX_FAULTS && !shapeless.includes(at.join("/")))
+      faults.push(
+        ...stepFaults(app, step, [...loc, ...at], (...fields) =>
+          fields.every((field) => isSound(...at, field)),
+        ),
+      );
   }
   if (steps && isSound("steps"))
     faults.push(...graphFaults(steps, [...loc, "steps"]), ...stepReadFaults(app, steps, [...loc, "steps"]));
@@ -120,26 +136,21 @@ export function creationFaults(app: App, raw: Json): Fault[] {
 export const withoutNulls = (config: JsonObject): JsonObject =>
   Object.fromEntries(Object.entries(config).filter(([, value]) => value !== null));
 
-function eventFaults(patterns: readonly string[], loc: readonly string[]): Fault[] {
-  return patterns.flatMap((pattern, index) => {
-    try {
-      typesMatching(pattern, [...loc, String(index)]);
-      return [];
-    } catch (error) {
-      if (error instanceof InvalidInput) return [...error.faults];
-      throw error;
-    }
-  });
-}
-
-function stepFaults(app: App, step: Step, loc: readonly string[]): Fault[] {
-  const fault = step.when === undefined ? null : conditionFault(step.when);
+/** Checks the fields that have the right shape. */
+function stepFaults(
+  app: App,
+  step: Step,
+  loc: readonly string[],
+  areSound: (...fields: string[]) => boolean,
+): Fault[] {
+  const fault = step.when === undefined || !areSound("when") ? null : conditionFault(step.when);
   const found = fault ? [{ loc: [...loc, "when"], msg: fault, type: "condition_error" }] : [];
+  const isWork = areSound(...WORK);
   return [
-    ...workFaults(app, step, loc),
+    ...(isWork ? workFaults(app, step, loc) : []),
     ...found,
-    ...forEachFaults(app, step, loc),
-    ...delayFaults(step, loc),
+    ...(isWork && areSound("forEach", "maxParallel") ? forEachFaults(app, step, loc) : []),
+    ...(areSound("delay") ? delayFaults(step, loc) : []),
   ];
 }
 
@@ -211,6 +222,9 @@ function delayFaults({ delay }: Step, loc: readonly string[]): Fault[] {
     ];
   return [];
 }
+
+/** The fields of a step that say what it does. */
+const WORK = ["actionId", "kind", "definition"] as const;
 
 function workFaults(
   app: App,

@@ -23,12 +23,12 @@ export function typesMatching(pattern: string, loc: readonly string[]): readonly
 }
 
 /** Returns the faults of a pattern, if all faults of an input are reported together. */
-export function faultsOfTypes(pattern: string, loc: readonly string[]): readonly Fault[] {
+export function faultsOfTypes(pattern: string, loc: readonly string[]): Fault[] {
   try {
     typesMatching(pattern, loc);
     return [];
   } catch (error) {
-    if (error instanceof InvalidInput) return error.faults;
+    if (error instanceof InvalidInput) return [...error.faults];
     throw error;
   }
 }

@@ -1,13 +1,20 @@
+import type { Fault } from "../../base/errors.ts";
+import { isObject, type Json } from "../../base/json.ts";
 import { cursorQuery, object } from "../../base/shape.ts";
+import type { App } from "../../context.ts";
 import { operation } from "../../http/operation.ts";
 import { eventStream } from "../../http/stream.ts";
 import { followEvents, startOfStream } from "./follow.ts";
 import { listEvents } from "./list.ts";
+import { faultsOfTypes } from "./matching.ts";
 import { listSeals } from "./seals.ts";
 import { verifyOwnTrail } from "./verify-own.ts";
 import { EventPage, EventQuery, EventStreamQuery, SealPage, toEvent, toSeal, Verification } from "./wire.ts";
 
 const tag = "Events";
+
+const typeFaults = (_: App, raw: Json): Fault[] =>
+  isObject(raw) && typeof raw.type === "string" ? faultsOfTypes(raw.type, ["query", "type"]) : [];
 
 export const eventOperations = [
   operation({
@@ -19,6 +26,7 @@ export const eventOperations = [
     description:
       "Newest first. A page can have fewer events than `limit`, or none, while `hasMore` is true. Continue with `nextCursor`, which is valid for 24 hours and for the same filters.",
     query: EventQuery,
+    faults: typeFaults,
     response: EventPage,
     errors: [410],
     async handle({ ctx, query }) {
@@ -63,6 +71,7 @@ export const eventOperations = [
     description:
       "Server-sent events: the data of each message is one event. Starts now, at `since`, or after the event in `Last-Event-ID`.",
     query: EventStreamQuery,
+    faults: typeFaults,
     produces: "text/event-stream",
     async handle({ ctx, query, visit }) {
       const start = await startOfStream(ctx, query, visit.request.headers.get("last-event-id"));
