@@ -38,6 +38,29 @@ describe("versions", () => {
     expect((await app.owner("GET", `${at}/versions/x`)).status).toBe(422);
   });
 
+  test("of a webhook are restored without the secrets that changed since", async () => {
+    await using app = await startApp({ engine: false });
+    const slack = (name: string) => ({ slack: `https://hooks.slack.com/services/T0/${name}/secret` });
+    const alerts = (name: string) => ({ onFailure: true, notify: [slack(name)] });
+    const token = "token-of-the-sender";
+    const auth = { type: "basic", username: "u", password: "password-of-the-sender" };
+    const flow = await makeAutomation(
+      app.owner,
+      { path: "hook", steps: steps("true"), auth: { type: "bearer", token }, alerts: alerts("B1") },
+      { triggerType: "webhook" },
+    );
+    const at = `${AUTOMATIONS}/${flow.id}`;
+    await app.owner("PATCH", at, { config: { auth, steps: steps("false") } });
+    const restored = await app.owner("POST", `${at}/versions/1/restore`);
+    expect(restored.body.config).toEqual({ ...flow.config, auth: { type: "basic", username: "u" } });
+    const moved = (await app.owner("PATCH", at, { config: { steps: steps("false"), alerts: alerts("B2") } }))
+      .body;
+    expect((await app.owner("POST", `${at}/versions/1/restore`)).body.config).toEqual({
+      ...restored.body.config,
+      alerts: moved.config.alerts,
+    });
+  });
+
   test("of an action are in its runs", async () => {
     await using app = await startApp();
     const action = await makeAction(app.owner);

@@ -12,7 +12,7 @@ import { contains, inFolder, tagged } from "../../store/search.ts";
 import { type Change, changesBetween, record } from "../events/service.ts";
 import { endTrouble } from "../notices/automation-ends.ts";
 import { sealNotify, withoutSlackSecrets } from "../notices/slack-addresses.ts";
-import { findVersion, forgetVersions, keepVersion } from "../versions/service.ts";
+import { forgetVersions, keepVersion } from "../versions/service.ts";
 import type { AutomationConfig } from "./config.ts";
 import { needsSecret } from "./conflicts.ts";
 import { configFaults, draftFaults, withoutNulls } from "./faults.ts";
@@ -146,18 +146,6 @@ async function keep(tx: WriteContext, row: AutomationRow, changes: readonly Chan
     .insert(automationVersions)
     .values({ automationId: id, version, config, createdAt: timestamp(tx.clock) });
   await keepVersion(tx, entity(id), { version, content: { name, description, config }, changes });
-}
-
-/** Makes a new version with the fields of an earlier one. Throws `not_found`, and what `updateAutomation` throws. */
-export async function restoreAutomation(
-  ctx: Context,
-  id: string,
-  version: number,
-): Promise<AutomationWithRun> {
-  const { automation } = await findAutomation(ctx, id);
-  const { content } = await findVersion(ctx, entity(id), version);
-  const { name, description, config } = content as Pick<AutomationRow, "name" | "description" | "config">;
-  return updateAutomation(ctx, id, { name, description, config: configChange(automation.config, config) });
 }
 
 async function slugFor(tx: WriteContext, slug: string | undefined, name: string): Promise<string> {

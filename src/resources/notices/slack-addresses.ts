@@ -8,10 +8,14 @@ import { type AutomationRow, notifyLabel } from "../automations/table.ts";
 /** Slack URL without the secret part. */
 const masked = (address: string): string => address.replace(/[^/]+$/, MASK);
 
+/** The Slack URLs of a config, as they are in it. */
+export const slackAddressesIn = ({ alerts }: AutomationConfig): string[] =>
+  alerts?.notify?.flatMap(({ slack }) => slack ?? []) ?? [];
+
 /** A config as stored, and the Slack URLs from the request, some of them masked. */
 export function withoutSlackSecrets(config: JsonObject): { config: JsonObject; addresses: string[] } {
   const { alerts } = config as AutomationConfig;
-  const addresses = alerts?.notify?.flatMap(({ slack }) => slack ?? []) ?? [];
+  const addresses = slackAddressesIn(config);
   if (addresses.length === 0) return { config, addresses };
   const notify = alerts?.notify?.map(({ slack, ...entry }) =>
     slack === undefined ? entry : { ...entry, slack: masked(slack) },

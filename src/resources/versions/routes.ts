@@ -6,7 +6,7 @@ import { findAction, restoreAction } from "../actions/service.ts";
 import { Action, toAction } from "../actions/wire.ts";
 import { findAgentSpec, restoreAgentSpec } from "../agents/service.ts";
 import { AgentSpec, toAgentSpec } from "../agents/wire.ts";
-import { restoreAutomation } from "../automations/service.ts";
+import { restoreAutomation } from "../automations/restore.ts";
 import { Automation, toAutomation } from "../automations/wire.ts";
 import { usersById } from "../users/people.ts";
 import { findVersion, listVersions, type Versioned } from "./service.ts";
@@ -71,7 +71,7 @@ export const versionOperations = [
     audience: "member",
     tag: "Automations",
     summary: "Restore a version of an automation",
-    description: RESTORES,
+    description: `${RESTORES} Versions have no secrets: if another one is stored by now, how the sender of a webhook authenticates stays as it is, and so do alerts.`,
     params: object({ automation_id: uuid(), version: VersionNumber }),
     guards: "/api/v1/automations/{automation_id}",
     response: Automation,
