@@ -110,7 +110,7 @@ ${SHARED}`,
 
   --status STATUS    pending or decided (default: pending)
 ${WIDE}
-  --reason TEXT      reason for a rejection
+  --reason TEXT      reason for the decision
   --form JSON        form response
 ${SHARED}`,
   },

@@ -126,6 +126,18 @@ describe("a decision", () => {
     });
   });
 
+  test("that is approved keeps its reason", async () => {
+    await using app = await startApp();
+    const { decision, run } = await ask(app);
+    const yes = { ...approved, rejectionReason: "Only until Friday" };
+    for (const _ of ["once", "repeated"])
+      expect((await app.owner("POST", decideOn(decision.id), yes)).body).toMatchObject(yes);
+    expect((await app.owner("GET", `${RUNS}/${run.id}`)).body).toMatchObject({
+      status: "completed",
+      result: yes,
+    });
+  });
+
   test("is recorded as events, without the form's answers", async () => {
     await using app = await startApp();
     const { run, decision } = await ask(app, form({ title: "Pay https://x.test/?token=abc123" }));

@@ -40,7 +40,7 @@ export function decide(ctx: Context, id: string, answer: Decide): Promise<Decisi
       status: "decided",
       decisionValue: answer.decisionValue,
       formResponse,
-      rejectionReason: answer.decisionValue === "rejected" ? (answer.rejectionReason ?? null) : null,
+      rejectionReason: answer.rejectionReason ?? null,
       decidedBy: tx.actor.id,
       decidedAt: at,
       updatedAt: at,
@@ -112,7 +112,7 @@ function isRepeat(tx: WriteContext, decision: DecisionRow, answer: Decide): bool
     decision.decidedBy === tx.actor.id &&
     decision.decisionValue === answer.decisionValue &&
     isSame(answer.formResponse, decision.formResponse) &&
-    (answer.decisionValue === "approved" || isSame(answer.rejectionReason, decision.rejectionReason))
+    isSame(answer.rejectionReason, decision.rejectionReason)
   );
 }
 

@@ -58,7 +58,9 @@ const FormResponse = optional(
   nullable(jsonObject({ description: "Values of the form, which match formSchema" })),
 );
 const RejectionReason = optional(
-  nullable(Type.String({ maxLength: 4096, description: "Reason for a rejection. Ignored for an approval" })),
+  nullable(
+    Type.String({ maxLength: 4096, description: "Reason for the decision, whether it rejects or approves" }),
+  ),
 );
 
 /** The optional parts of a decision. */
