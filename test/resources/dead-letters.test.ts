@@ -197,9 +197,10 @@ describe("a replay", () => {
     const all = await letters(app);
     const many = (input: object) => app.owner("POST", `${LETTERS}/replay`, input);
     one.state.status = two.state.status = 200;
-    const named = await many({ ids: [all[3].id, NOBODY] });
-    expect([named.status, named.body]).toEqual([200, { replayed: 1 }]);
+    expect(faultsOf(await many({ ids: [all[3].id, NOBODY] }))).toEqual(["body.ids.1 not_found"]);
+    expect((await many({ ids: [all[3].id] })).body).toEqual({ replayed: 1 });
     await becomes(app, all[3].id, "replayed");
+    expect((await many({ ids: [all[3].id] })).body).toEqual({ replayed: 0 });
     expect((await many({ automationId: one.hook.id })).body).toEqual({ replayed: 2 });
     for (const { id } of [all[1], all[2]]) await becomes(app, id, "replayed");
     expect((await letters(app, `automation_id=${two.hook.id}`))[0].status).toBe("dead");
@@ -249,9 +250,8 @@ describe("a replay", () => {
       expect((await viewer.call(method, LETTERS + path)).status).toBe(403);
       expect((await other.call(method, LETTERS + path)).status).toBe(404);
     }
-    expect((await other.call("POST", `${LETTERS}/replay`, { ids: [letter.id] })).body).toEqual({
-      replayed: 0,
-    });
+    const foreign = await other.call("POST", `${LETTERS}/replay`, { ids: [letter.id] });
+    expect(faultsOf(foreign)).toEqual(["body.ids.0 not_found"]);
     expect((await viewer.call("GET", LETTERS)).body.items).toHaveLength(1);
   });
 });

@@ -1,5 +1,5 @@
 import { and, eq, inArray } from "drizzle-orm";
-import { AppError, invalid } from "../../base/errors.ts";
+import { AppError, InvalidInput, invalid } from "../../base/errors.ts";
 import { type Context, write } from "../../context.ts";
 import { mayPass } from "../../store/faults.ts";
 import { from } from "../dead-letters/service.ts";
@@ -23,7 +23,7 @@ interface Tally {
 /**
  * Replays the named dead letters, or all of an automation or webhook (at most 1,000), each completely or not at all.
  * Returns how many. Those that can't be replayed stay unchanged. If none could be, throws the reason of the first. If
- * interrupted, throws with how many were replayed.
+ * interrupted, throws with how many were replayed. Throws `InvalidInput` for unknown IDs, before any is replayed.
  */
 export async function replayMany(ctx: Context, input: ReplayMany): Promise<number> {
   const letters = await findDead(ctx, input);
@@ -49,9 +49,12 @@ interface Dead {
 }
 
 /** Oldest first. */
-async function findDead(ctx: Context, { ids, automationId, webhookId }: ReplayMany): Promise<Dead[]> {
+async function findDead(ctx: Context, input: ReplayMany): Promise<Dead[]> {
+  const { automationId, webhookId } = input;
+  const ids = input.ids?.map((id) => id.toLowerCase());
   if ([ids, automationId, webhookId].filter((selector) => selector !== undefined).length !== 1)
     throw invalid(["body"], "Set one of ids, automationId and webhookId", "value_error");
+  if (ids) await refuseUnknown(ctx, ids);
   return ctx.db
     .select({ id: deadLetters.id, sourceId: deadLetters.sourceId })
     .from(deadLetters)
@@ -66,6 +69,20 @@ async function findDead(ctx: Context, { ids, automationId, webhookId }: ReplayMa
     )
     .orderBy(deadLetters.id)
     .limit(MAX_AT_ONCE);
+}
+
+/** Those that were replayed already are known, and are skipped. */
+async function refuseUnknown(ctx: Context, ids: readonly string[]): Promise<void> {
+  const mine = and(eq(deadLetters.organizationId, ctx.organizationId), inArray(deadLetters.id, [...ids]));
+  const known = new Set(
+    (await ctx.db.select({ id: deadLetters.id }).from(deadLetters).where(mine)).map(({ id }) => id),
+  );
+  const faults = ids.flatMap((id, index) =>
+    known.has(id)
+      ? []
+      : [{ loc: ["body", "ids", String(index)], msg: "Dead letter not found", type: "not_found" }],
+  );
+  if (faults.length > 0) throw new InvalidInput(faults);
 }
 
 /**
