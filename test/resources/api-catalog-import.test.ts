@@ -198,6 +198,10 @@ describe("discovering an HTTP API", () => {
         { label: "Basic", name: "Authorization", location: "header", type: "basic" },
       ]);
     });
+    await using({ "*": () => new Response(null, { status: 401 }) }, async (peer) => {
+      const { body } = await discover({ specUrl: `${peer.url}/openapi.json` });
+      expect([body.authRequired, body.authHints]).toEqual([true, []]);
+    });
   });
 
   test("reads other documents of the same server, and none of others", () => {

@@ -4,7 +4,7 @@ import { isObject, type Json } from "../../base/json.ts";
 import { within } from "../../base/within.ts";
 import { addressKey } from "../../catalog/addresses.ts";
 import type { AuthHint, EndpointDefinition, ToolDefinition } from "../../catalog/contract.ts";
-import { type Attempt, discoverHttp } from "../../catalog/discover.ts";
+import { type Attempt, type Discovery, discoverHttp } from "../../catalog/discover.ts";
 import { hintsOfChallenge } from "../../catalog/openapi-auth.ts";
 import { apiReader } from "../../catalog/reader.ts";
 import { toolHash } from "../../catalog/tools.ts";
@@ -85,12 +85,16 @@ async function discoverApi(
     count: found.api?.endpoints.length ?? 0,
     endpoints: found.api?.endpoints ?? [],
     existingApi: address === null ? null : await findByAddress(ctx, "http", addressKey(address)),
-    authRequired: found.api?.authRequired === true || found.challengeHints.length > 0,
+    authRequired: found.api?.authRequired === true || found.challengeHints.length > 0 || isRefused(found),
     authHints,
     attempts: hidden(found.attempts, access),
     warnings: found.api?.warnings ?? [],
   };
 }
+
+/** A 401 without `WWW-Authenticate` gives no hints. */
+const isRefused = ({ api, attempts }: Discovery): boolean =>
+  api === null && attempts.some(({ status }) => status === 401);
 
 const nothing = {
   kind: "api_capability_discovery" as const,
