@@ -217,7 +217,6 @@ describe("browsing", () => {
     symlinkSync("/etc", path(files.folder, "link"));
     for (const [query, status, code] of [
       ["?path=/nope", 404, "not_found"],
-      ["?path=/a.txt", 404, "not_found"],
       ["?path=/../..", 422, undefined],
       ["?path=/link", 403, "forbidden"],
       ["?page_token=abc", 422, undefined],
@@ -227,6 +226,16 @@ describe("browsing", () => {
     }
     expect((await files.list()).body.items.map(({ name }: { name: string }) => name)).toEqual(["a.txt"]);
     expect(faultsOf(await files.list("?folder=/"))).toEqual(["query.folder extra_forbidden"]);
+  });
+
+  test("lists a file as itself", async () => {
+    await using started = await startApp({ engine: false });
+    const files = await openFiles(started);
+    await files.put("/in/a.txt", "x");
+    expect((await files.list("?path=/in/a.txt")).body).toMatchObject({
+      items: [{ id: "/in/a.txt", name: "a.txt", kind: "file", size: 1 }],
+      path: "/in/a.txt",
+    });
   });
 });
 

@@ -15,7 +15,7 @@ import type { ColumnQuery, FileQuery } from "./wire.ts";
 const LIMIT_MS = 30_000;
 
 /**
- * Returns a page of a folder. Throws `invalid` and `cursor_expired` for the token, `connection_disabled`, `bad_request`
+ * Returns a page of a folder, or the file at this path. Throws `invalid` and `cursor_expired` for the token, `connection_disabled`, `bad_request`
  * if the provider has no files, `not_found`, `upstream`.
  */
 export async function listFiles(
@@ -30,7 +30,12 @@ export async function listFiles(
   const token =
     page_token === undefined ? undefined : String(readCursor(ctx, scope, page_token, "page_token"));
   const { items, nextPageToken } = await reach(ctx, row, { limitMs: LIMIT_MS, signal, purpose }, (_, link) =>
-    files.list(link, path, token),
+    files.list(link, path, token).catch(async (error: unknown) => {
+      if (!(error instanceof AppError) || error.code !== "not_found") throw error;
+      const item = await files.stat(link, path);
+      if (item.kind !== "file") throw error;
+      return { items: [item], nextPageToken: undefined };
+    }),
   );
   return {
     items,

@@ -241,7 +241,7 @@ export const connectionOperations = [
     audience: "viewer",
     tag,
     summary: "List files",
-    description: "Of a folder: folders first, then files.",
+    description: "Of a folder: folders first, then files. The path of a file lists just that file.",
     params,
     query: FileQuery,
     response: FilePage,
