@@ -603,6 +603,13 @@ describe("versions", () => {
     expect((await put({ status: "draft" })).body.code).toBe("invalid_state");
     const next = ok(await put({ displayName: "Again", status: "published" }));
     expect(next).toMatchObject({ version: 2, status: "published" });
+    const both = await put({ displayName: "Old", status: "deprecated" });
+    expect([both.status, both.body.detail]).toEqual([
+      409,
+      expect.stringMatching(
+        /^Other changes would make version 3 .* To deprecate version 1, set only its status\.$/,
+      ),
+    ]);
     const old = ok(await put({ status: "deprecated" }));
     expect(old).toMatchObject({ id, status: "deprecated" });
     expect(ok(await put({ displayName: "Renamed", status: "deprecated" }))).toEqual(old);

@@ -166,6 +166,11 @@ export function changeTemplate(ctx: Context, id: string, change: TemplateChange)
     const { status, ...fields } = change;
     const row = await changeFields(tx, addressed, valuesOf(fields));
     if (status === undefined || status === row.status) return row;
+    if (status === "deprecated" && row.id !== addressed.id)
+      throw new AppError(
+        "invalid_state",
+        `Other changes would make version ${row.version} of ${row.slug}. To deprecate version ${addressed.version}, set only its status.`,
+      );
     return moveTo(tx, row, status);
   });
 }
