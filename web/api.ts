@@ -51,20 +51,37 @@ const noReply = () => t("Couldn't reach the server.");
 
 const ORGANIZATION = "weir.organization";
 
-/** Organization of this tab. Null for the server's default. */
-const chosenOrganization = (): string | null =>
-  sessionStorage.getItem(ORGANIZATION) ?? localStorage.getItem(ORGANIZATION);
+/** Organization of this tab, whatever other tabs choose later. Null until known. */
+let chosen = sessionStorage.getItem(ORGANIZATION) ?? localStorage.getItem(ORGANIZATION);
+
+/** Only for this tab. Null for the server's default. */
+export function openOrganization(id: string | null): void {
+  chosen = id;
+  if (id === null) sessionStorage.removeItem(ORGANIZATION);
+  else sessionStorage.setItem(ORGANIZATION, id);
+}
+
+if (chosen !== null) openOrganization(chosen);
+
+/** Keeps a tab in the organization that it shows. */
+export function keepOrganization(id: string): void {
+  if (chosen === null) openOrganization(id);
+}
 
 /** Stored for this tab, and for tabs that are opened later. */
 export function chooseOrganization(id: string | null): void {
-  for (const storage of [sessionStorage, localStorage]) {
-    if (id === null) storage.removeItem(ORGANIZATION);
-    else storage.setItem(ORGANIZATION, id);
-  }
+  openOrganization(id);
+  if (id === null) localStorage.removeItem(ORGANIZATION);
+  else localStorage.setItem(ORGANIZATION, id);
 }
 
-/** Only for this tab. */
-export const openOrganization = (id: string): void => sessionStorage.setItem(ORGANIZATION, id);
+export const hasOrganization = (): boolean => chosen !== null;
+
+/** Goes back to the server's default, in this tab and in later ones. */
+export function leaveOrganization(): void {
+  if (localStorage.getItem(ORGANIZATION) === chosen) localStorage.removeItem(ORGANIZATION);
+  openOrganization(null);
+}
 
 /** Opens the home page of another organization, which discards everything read so far. */
 export function switchTo(id: string): void {
@@ -135,7 +152,6 @@ export const whenFirstReplied = (): string | null => firstReplyAt;
 const CHANGES = ["PATCH", "PUT", "DELETE"];
 
 async function send(call: Call, input: Parts, options: Options): Promise<Response> {
-  const organization = chosenOrganization();
   const hasBody = input.body !== undefined;
   const method = call.slice(0, call.indexOf(" "));
   const address = addressOf(call, input);
@@ -148,7 +164,7 @@ async function send(call: Call, input: Parts, options: Options): Promise<Respons
     headers: {
       ...(hasBody ? { "content-type": "application/json" } : {}),
       ...(options.raw ? { "content-type": "application/octet-stream" } : {}),
-      ...(organization ? { "x-organization-id": organization } : {}),
+      ...(chosen ? { "x-organization-id": chosen } : {}),
       ...(tag === undefined ? {} : { "if-match": tag }),
       ...options.headers,
     },

@@ -16,7 +16,7 @@ import {
 } from "lucide-react";
 import { type ReactNode, useEffect, useRef, useState } from "react";
 import { Link, useLocation } from "wouter";
-import { call, chooseOrganization, switchTo } from "./api.ts";
+import { call, chooseOrganization, keepOrganization, switchTo } from "./api.ts";
 import { type Area, areasFor } from "./areas.ts";
 import { base } from "./base.ts";
 import { client, useApi, useInstallation, useMe } from "./data.ts";
@@ -229,6 +229,10 @@ function Switcher() {
   const { memberships, current } = useMe();
   const mayMake = useInstallation()?.createsOrganizations === true;
   const [, go] = useLocation();
+  const shown = current?.organization.id;
+  useEffect(() => {
+    if (shown) keepOrganization(shown);
+  }, [shown]);
   return (
     <Menu
       label={t("Organizations")}
