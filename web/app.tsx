@@ -1,7 +1,9 @@
+import type { UseQueryResult } from "@tanstack/react-query";
 import { useEffect, useRef, useState } from "react";
 import { Route, Router, Switch, useLocation } from "wouter";
-import { ApiError, whenSignedOut } from "./api.ts";
+import { ApiError, hasOrganization, leaveOrganization, whenSignedOut } from "./api.ts";
 import { base } from "./base.ts";
+import type { Reply } from "./calls.ts";
 import { useApi } from "./data.ts";
 import { Frame } from "./frame.tsx";
 import { startLive } from "./live.ts";
@@ -37,6 +39,32 @@ export function App() {
   return <Later of={formPage} props={props} />;
 }
 
+/**
+ * Checks when the tab gets the focus whether someone else has signed in in this browser, or whether the user is no
+ * longer in the tab's organization. If so, returns true, and opens the page again once nothing of it is shown.
+ */
+function useOtherUser({
+  data,
+  error,
+  refetch,
+}: UseQueryResult<Reply<"GET /api/v1/users/me">, Error>): boolean {
+  const first = useRef<string>(null);
+  first.current ??= data?.id ?? null;
+  const isOutside = error instanceof ApiError && error.code === "forbidden" && hasOrganization();
+  const isOther = data !== undefined && data.id !== first.current;
+  useEffect(() => {
+    const check = () => void refetch();
+    window.addEventListener("focus", check);
+    return () => window.removeEventListener("focus", check);
+  }, [refetch]);
+  useEffect(() => {
+    if (isOther) sessionStorage.clear(); // drafts of the previous user
+    if (isOutside) leaveOrganization();
+    if (isOther || isOutside) location.reload();
+  }, [isOther, isOutside]);
+  return isOther || isOutside;
+}
+
 function Signed() {
   const [at] = useLocation();
   const [fault, setFault] = useState<"ended" | "old" | null>(null);
@@ -46,8 +74,10 @@ function Signed() {
   useEffect(() => whenSignedOut(setFault), []);
   const me = useApi("GET /api/v1/users/me", {}, { isFixed: true });
   const isIn = me.data !== undefined;
+  const isOther = useOtherUser(me);
   useEffect(() => (isIn && !isSignedOut ? startLive() : undefined), [isIn, isSignedOut]);
 
+  if (isOther) return <Loading />;
   if (!isIn) {
     if (me.error instanceof ApiError && me.error.status === 401) {
       leaveToSignIn();

@@ -29,7 +29,7 @@ const CHANGED: Readonly<Record<EventNoun, readonly Address[]>> = {
   template: ["/templates", "/bundles"],
   artifact: ["/artifacts"],
   webhook: ["/dead-letters", "/webhook-deliveries", "/webhooks", "/overview"],
-  auth: ["/access-tokens", "/api-keys", "/organizations", "/sessions"],
+  auth: ["/access-tokens", "/api-keys", "/organizations", "/memberships", "/sessions"],
   organization: ["/organizations", "/memberships"],
   user: ["/users"],
   agent_spec: ["/agents/specs"],

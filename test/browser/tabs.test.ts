@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
+import { PASSWORD } from "../support/app.ts";
+import { signIn } from "../support/hands.ts";
 import { openSeen, type Seen } from "../support/seen.ts";
 import { ACTIONS, created } from "../support/work.ts";
 
@@ -12,6 +14,14 @@ beforeEach(() => {
 });
 
 const switcher = (page: Seen["page"], name: string) => page.locator("aside").getByText(name, { exact: true });
+
+/** Someone else, who has accepted an invitation. */
+async function invited(email: string, roleSlug: string) {
+  const { owner, anonymous } = seen.weir;
+  const { body } = await owner("POST", "/api/v1/organizations/invitations", { email, roleSlug });
+  const token = new URL(body.inviteUrl).searchParams.get("token");
+  created(await anonymous("POST", "/api/v1/auth/invitations/accept", { token, password: PASSWORD }));
+}
 
 test("a tab stays in the organization that it shows while another tab switches", async () => {
   const { page, weir, heading } = seen;
@@ -37,4 +47,26 @@ test("a tab stays in the organization that it shows while another tab switches",
   expect(body.actions.map(({ name }: { name: string }) => name)).toEqual(["Of Acme"]);
   await page.reload();
   await heading("Of Acme");
+});
+
+test("a tab shows who has signed in in another, and a new role", async () => {
+  const { page, weir, go } = seen;
+  const email = "vera@example.com";
+  await invited(email, "viewer");
+  await go("/team");
+  await page.getByRole("button", { name: "Invite member" }).waitFor();
+  await page.evaluate(() => sessionStorage.setItem("weir.sql.tabs", "of Ada alone"));
+  const other = await seen.context.newPage();
+  await signIn(other, weir.origin, email);
+  await other.close();
+  await page.evaluate(() => window.dispatchEvent(new Event("focus")));
+  await page.getByRole("button", { name: `${email} Viewer` }).waitFor();
+  expect(await page.evaluate(() => sessionStorage.getItem("weir.sql.tabs"))).toBe(null);
+
+  await seen.live();
+  const { body } = await weir.owner("GET", "/api/v1/organizations/team");
+  const { membershipId } = body.members.find((each: { email: string }) => each.email === email);
+  const role = `/api/v1/organizations/team/members/${membershipId}/role`;
+  expect((await weir.owner("PATCH", role, { roleSlug: "admin" })).status).toBe(200);
+  await page.getByRole("button", { name: `${email} Admin` }).waitFor();
 });
