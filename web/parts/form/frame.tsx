@@ -5,6 +5,7 @@ import { Button } from "../base/button.tsx";
 import { Coded } from "../base/coded.tsx";
 import { keyNames } from "../base/key-names.ts";
 import { TextField } from "../base/labelled.tsx";
+import { Locked } from "../base/locked.tsx";
 import { Section } from "../base/page.tsx";
 import { slugFromName } from "../base/texts.ts";
 import { useUnsaved } from "../base/unsaved.tsx";
@@ -83,12 +84,14 @@ export function FormFrame({ title, aside, call, drawn, isChanged, verb = t("Save
       }}
       onKeyDown={(event) => (event.ctrlKey || event.metaKey) && event.key === "Enter" && send()}
     >
-      <Section title={title} aside={aside}>
-        <Refusal error={call.error} />
-        <Faults of={faultsOf(call.error)} drawn={drawn.map((path) => ["body", ...path.split(".")])} />
-        {rest.children}
-      </Section>
-      {rest.more}
+      <Locked isOn={call.isPending}>
+        <Section title={title} aside={aside}>
+          <Refusal error={call.error} />
+          <Faults of={faultsOf(call.error)} drawn={drawn.map((path) => ["body", ...path.split(".")])} />
+          {rest.children}
+        </Section>
+        {rest.more}
+      </Locked>
       {isChanged === undefined && (
         <div className="flex gap-2">
           {button}

@@ -1,0 +1,44 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
+import { openSeen, type Seen } from "../support/seen.ts";
+import { ACTIONS, created, makeAction } from "../support/work.ts";
+
+let seen: Seen;
+beforeAll(async () => {
+  seen = await openSeen({ engine: false });
+});
+afterAll(() => seen[Symbol.asyncDispose]());
+beforeEach(() => {
+  seen.faults.length = 0;
+});
+
+const CONNECTIONS = "/api/v1/connections";
+const changed = () => seen.page.getByText(/^Someone else changed this while you were working on it/).first();
+const save = () => seen.page.getByRole("button", { name: "Save", exact: true });
+const field = (name: string) => seen.page.getByRole("textbox", { name, exact: true });
+
+test("nothing can be typed into a form while it is saved, and its field has the focus afterwards", async () => {
+  const { page, go, weir } = seen;
+  const { id } = await makeAction(weir.owner);
+  await go(`/actions/${id}`);
+  const answer = Promise.withResolvers<void>();
+  let isAsked = false;
+  await page.route(`**${ACTIONS}/${id}`, async (route) => {
+    if (route.request().method() !== "PATCH") return route.continue();
+    isAsked = true;
+    await answer.promise;
+    await route.fulfill({ status: 503, json: { detail: "Too busy.", code: "busy" } });
+  });
+  await field("Name").fill("First");
+  await page.keyboard.press("Control+Enter");
+  await page.locator("button[aria-busy]").waitFor();
+  await page.keyboard.type(" and lost");
+  answer.resolve();
+  await page.getByText("Too busy.").waitFor();
+  expect([isAsked, await field("Name").inputValue()]).toEqual([true, "First"]);
+  await page.keyboard.type(" and last");
+  expect(await field("Name").inputValue()).toBe("First and last");
+  await page.unroute(`**${ACTIONS}/${id}`);
+  await page.keyboard.press("Control+Enter");
+  await page.getByText("Action saved", { exact: true }).waitFor();
+  expect((await weir.owner("GET", `${ACTIONS}/${id}`)).body.name).toBe("First and last");
+});
