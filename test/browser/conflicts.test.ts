@@ -16,6 +16,37 @@ const changed = () => seen.page.getByText(/^Someone else changed this while you 
 const save = () => seen.page.getByRole("button", { name: "Save", exact: true });
 const field = (name: string) => seen.page.getByRole("textbox", { name, exact: true });
 
+test("a connection's settings follow what someone else saves, and keep it when they are saved", async () => {
+  const { page, go, weir } = seen;
+  const { id } = created(
+    await weir.owner("POST", CONNECTIONS, {
+      name: "Shop",
+      provider: "postgres",
+      config: { host: "shop.example", database: "old" },
+      credentials: { user: "weir", password: "secret" },
+    }),
+  );
+  await go(`/connections/${id}?tab=settings`);
+  await seen.live();
+  expect(await field("Database").inputValue()).toBe("old");
+  const patch = (config: object) => weir.owner("PATCH", `${CONNECTIONS}/${id}`, { config });
+  expect((await patch({ database: "new" })).status).toBe(200);
+  await page.waitForFunction(() =>
+    [...document.querySelectorAll("input")].some((each) => each.value === "new"),
+  );
+  await field("Name").fill("Store");
+  await patch({ database: "newest" });
+  await page.getByText(/^Someone else has edited this since you opened it/).waitFor();
+  await save().click();
+  await changed().waitFor();
+  await save().click();
+  await page.getByText("Connection saved", { exact: true }).waitFor();
+  expect((await weir.owner("GET", `${CONNECTIONS}/${id}`)).body).toMatchObject({
+    name: "Store",
+    config: { host: "shop.example", database: "newest" },
+  });
+});
+
 test("nothing can be typed into a form while it is saved, and its field has the focus afterwards", async () => {
   const { page, go, weir } = seen;
   const { id } = await makeAction(weir.owner);

@@ -1,4 +1,4 @@
-import { useState } from "react";
+import { useEffect, useState } from "react";
 import type { Connection, Provider } from "../../calls.ts";
 import { useChange, useMay } from "../../data.ts";
 import { t } from "../../texts/text.ts";
@@ -11,6 +11,7 @@ import { Tree } from "../base/tree.tsx";
 import { SchemaForm, type Values } from "../form/form.tsx";
 import { FormFrame, faultsOf, messagesBy, NameFields } from "../form/frame.tsx";
 import { propertiesOf } from "../form/schema.ts";
+import { Held } from "../layout/detail.tsx";
 import { ConnectionSignInFacts } from "./sign-in.tsx";
 import { TestButton, TrialResult, trialFaults } from "./trial.tsx";
 
@@ -26,14 +27,22 @@ function changesOf(before: Values, after: Values): Values {
 
 const ifAny = (name: string, of: Values): Values => (Object.keys(of).length > 0 ? { [name]: of } : {});
 
-/** Names, config and credentials. Stored credentials are never shown. */
-export function ConnectionSettings({
-  connection,
-  provider,
-}: {
+const settingsOf = ({ name, slug, approvalRequired, config, hasCredentials }: Connection) =>
+  JSON.stringify([name, slug, approvalRequired, config, hasCredentials]);
+
+interface Props {
   connection: Connection;
   provider: Provider | null;
-}) {
+}
+
+/** Names, config and credentials. Stored credentials are never shown. */
+export const ConnectionSettings = ({ connection, provider }: Props) => (
+  <Held of={connection} isSame={(before, after) => settingsOf(before) === settingsOf(after)}>
+    {(base, onDirty) => <Settings connection={base} provider={provider} onDirty={onDirty} />}
+  </Held>
+);
+
+function Settings({ connection, provider, onDirty }: Props & { onDirty: (isDirty: boolean) => void }) {
   const may = useMay("member");
   const { name, slug, approvalRequired } = connection;
   const [rule, setRule] = useState(approvalRequired);
@@ -48,6 +57,7 @@ export function ConnectionSettings({
     done: t("Connection saved"),
     onDone: ({ id, status }) => {
       setCredentials({});
+      onDirty(false);
       if (status === "needs_verification") verify.mutate({ path: { connection_id: id } });
     },
   });
@@ -56,6 +66,16 @@ export function ConnectionSettings({
     tellsErrors: false,
   });
   const faults = [...faultsOf(save.error), ...trialFaults(test)];
+  const settings = {
+    ...ifAny("config", changesOf(connection.config, config)),
+    ...ifAny("credentials", credentials),
+  };
+  const body = {
+    ...changesOf({ name, slug, approvalRequired }, { ...named, approvalRequired: rule }),
+    ...settings,
+  };
+  const isChanged = Object.keys(body).length > 0;
+  useEffect(() => onDirty(isChanged), [isChanged, onDirty]);
   if (!provider || !may) {
     return (
       <>
@@ -66,21 +86,13 @@ export function ConnectionSettings({
       </>
     );
   }
-  const settings = {
-    ...ifAny("config", changesOf(connection.config, config)),
-    ...ifAny("credentials", credentials),
-  };
-  const body = {
-    ...changesOf({ name, slug, approvalRequired }, { ...named, approvalRequired: rule }),
-    ...settings,
-  };
   const path = { connection_id: connection.id };
   return (
     <FormFrame
       title={t("Settings")}
       call={save}
       drawn={["name", "slug", "approvalRequired", "config", "credentials"]}
-      isChanged={Object.keys(body).length > 0}
+      isChanged={isChanged}
       onSend={() => {
         test.reset();
         save.mutate({ path, body: body as never });

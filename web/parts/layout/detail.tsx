@@ -161,14 +161,21 @@ export function RunDialog({ name, about, label, initial = "", run, onRun, onClos
 
 interface HeldProps<T> {
   of: T;
+  /** Whether the form's fields are the same in both, as when only the status has changed. */
+  isSame?: (before: T, after: T) => boolean;
   children: (base: T, onDirty: (isDirty: boolean) => void) => ReactNode;
 }
 
 /** Keeps unsaved input when someone else saves in the meantime. */
-export function Held<T extends { updatedAt: string }>({ of, children }: HeldProps<T>) {
+export function Held<T extends { updatedAt: string }>({ of, isSame, children }: HeldProps<T>) {
   const [isDirty, setDirty] = useState(false);
   const base = useRef(of);
-  if (!isDirty) base.current = of;
+  const formKey = useRef(of.updatedAt);
+  if (isSame?.(base.current, of)) base.current = of;
+  else if (!isDirty) {
+    base.current = of;
+    formKey.current = of.updatedAt;
+  }
   return (
     <>
       {base.current.updatedAt !== of.updatedAt && (
@@ -176,7 +183,7 @@ export function Held<T extends { updatedAt: string }>({ of, children }: HeldProp
           {t("Someone else has edited this since you opened it. Saving overwrites the fields you changed.")}
         </p>
       )}
-      <Fragment key={base.current.updatedAt}>{children(base.current, setDirty)}</Fragment>
+      <Fragment key={formKey.current}>{children(base.current, setDirty)}</Fragment>
     </>
   );
 }
