@@ -47,6 +47,39 @@ test("a connection's settings follow what someone else saves, and keep it when t
   });
 });
 
+test("a dashboard and a saved query can be saved after someone else changed them", async () => {
+  const { page, go, weir } = seen;
+  const panel = { key: "one", title: "One", sql: "SELECT 1", x: 0, y: 0, width: 3, height: 3 };
+  const dashboard = created(
+    await weir.owner("POST", "/api/v1/dashboards", { name: "Floor", panels: [panel] }),
+  );
+  await go(`/dashboards/${dashboard.slug}/edit`);
+  await seen.live();
+  await field("Name").fill("Ground floor");
+  const path = `/api/v1/dashboards/${dashboard.id}`;
+  await weir.owner("PATCH", path, { description: "By someone else" });
+  await page.getByText(/^Someone else has edited this since you opened it/).waitFor();
+  await save().click();
+  await changed().waitFor();
+  await save().click();
+  await seen.heading("Ground floor");
+  expect((await weir.owner("GET", path)).body).toMatchObject({
+    name: "Ground floor",
+    description: "By someone else",
+  });
+
+  const query = created(await weir.owner("POST", "/api/v1/queries", { name: "Ones", sql: "SELECT 1" }));
+  await go(`/sql?query=${query.id}`);
+  await page.getByText("Ones", { exact: true }).first().waitFor();
+  await weir.owner("PATCH", `/api/v1/queries/${query.id}`, { sql: "SELECT 2" });
+  await seen.write("SQL", "SELECT 3");
+  await save().click();
+  await changed().waitFor();
+  await save().click();
+  await page.getByText("Query saved", { exact: true }).waitFor();
+  expect((await weir.owner("GET", `/api/v1/queries/${query.id}`)).body.sql).toBe("SELECT 3");
+});
+
 test("nothing can be typed into a form while it is saved, and its field has the focus afterwards", async () => {
   const { page, go, weir } = seen;
   const { id } = await makeAction(weir.owner);

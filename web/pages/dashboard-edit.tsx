@@ -1,13 +1,13 @@
-import { useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
 import { useLocation } from "wouter";
-import { callTagged } from "../api.ts";
 import type { Dashboard } from "../calls.ts";
-import { useChange } from "../data.ts";
+import { useApi, useChange } from "../data.ts";
+import { changesOf } from "../parts/base/changes.ts";
 import { Failed, Loading, Shown } from "../parts/base/page.tsx";
 import { bodyOf, draftOf } from "../parts/dashboards/draft.ts";
 import { DashboardEditor } from "../parts/dashboards/editor.tsx";
 import { pathOf, useDashboard } from "../parts/dashboards/found.ts";
+import { Held } from "../parts/layout/detail.tsx";
 import { MembersOnly } from "../parts/layout/members-only.tsx";
 import { t } from "../texts/text.ts";
 
@@ -16,38 +16,32 @@ export default function DashboardEdit({ id }: { id: string }) {
   if (dashboard)
     return (
       <MembersOnly title={t("You need the member role to edit dashboards")}>
-        <Tagged id={dashboard.id} />
+        <Current id={dashboard.id} />
       </MembersOnly>
     );
   if (isMissing) return <Failed error={new Error(t("Dashboard not found."))} />;
   return error ? <Failed error={error} again={again} isPage /> : <Loading />;
 }
 
-/** Captures the state when editing begins, so that another user's change isn't overwritten unnoticed. */
-function Tagged({ id }: { id: string }) {
-  const tagged = useQuery({
-    queryKey: ["dashboard to edit", id],
-    queryFn: () => callTagged("GET /api/v1/dashboards/{dashboard_id}", { path: { dashboard_id: id } }),
-    staleTime: Number.POSITIVE_INFINITY,
-    gcTime: 0,
-  });
+function Current({ id }: { id: string }) {
+  const dashboard = useApi("GET /api/v1/dashboards/{dashboard_id}", { path: { dashboard_id: id } });
   return (
-    <Shown of={tagged} isPage>
-      {({ reply, etag }) => <Edit dashboard={reply} etag={etag} />}
+    <Shown of={dashboard} isPage>
+      {(data) => <Held of={data}>{(base, onDirty) => <Edit dashboard={base} onDirty={onDirty} />}</Held>}
     </Shown>
   );
 }
 
-function Edit({ dashboard, etag }: { dashboard: Dashboard; etag: string | null }) {
+function Edit({ dashboard, onDirty }: { dashboard: Dashboard; onDirty: (isDirty: boolean) => void }) {
   const [, go] = useLocation();
   const start = useMemo(() => draftOf(dashboard), [dashboard]);
   const path = pathOf(dashboard);
   const save = useChange("PATCH /api/v1/dashboards/{dashboard_id}", {
+    basedOn: dashboard,
     touches: ["/dashboards"],
     done: t("Dashboard saved"),
     onDone: (saved) => go(pathOf(saved)),
     tellsErrors: false,
-    ...(etag === null ? {} : { headers: { "if-match": etag } }),
   });
   return (
     <DashboardEditor
@@ -58,7 +52,10 @@ function Edit({ dashboard, etag }: { dashboard: Dashboard; etag: string | null }
         [path, dashboard.name],
       ]}
       saving={save}
-      onSave={(draft) => save.mutate({ path: { dashboard_id: dashboard.id }, body: bodyOf(draft) })}
+      onDirty={onDirty}
+      onSave={(draft) =>
+        save.mutate({ path: { dashboard_id: dashboard.id }, body: changesOf(bodyOf(start), bodyOf(draft)) })
+      }
     />
   );
 }

@@ -1,9 +1,10 @@
 import { LayoutDashboard, ListFilter, Plus, Save } from "lucide-react";
-import { useState } from "react";
+import { useEffect, useState } from "react";
 import { useApi } from "../../data.ts";
 import { t } from "../../texts/text.ts";
 import { Button, LinkButton } from "../base/button.tsx";
 import { Labelled, TextField } from "../base/labelled.tsx";
+import { Locked } from "../base/locked.tsx";
 import { Empty, PageHead } from "../base/page.tsx";
 import { useUnsaved } from "../base/unsaved.tsx";
 import { type Draft, type DraftFilter, type DraftPanel, freeKey, newPanel } from "./draft.ts";
@@ -27,17 +28,20 @@ interface Props {
   from: readonly (readonly [href: string, name: string])[];
   saving: { isPending: boolean; isSuccess: boolean; error: Error | null };
   onSave: (draft: Draft) => void;
+  onDirty?: (isDirty: boolean) => void;
 }
 
 type Opened = { panel: DraftPanel; isNew: boolean } | { filter: DraftFilter; isNew: boolean } | null;
 
 /** Edits a dashboard: its name, filters and panels. Nothing is saved before the user selects Save. */
-export function DashboardEditor({ start, title, from, saving, onSave }: Props) {
+export function DashboardEditor({ start, title, from, saving, onSave, onDirty }: Props) {
   const [draft, setDraft] = useState(start);
   const [opened, setOpened] = useState<Opened>(null);
   const queries = useApi("GET /api/v1/queries", { query: { limit: LIMIT } }).data?.queries ?? [];
   const set = (change: Partial<Draft>) => setDraft({ ...draft, ...change });
   useUnsaved(draft !== start && !saving.isPending && !saving.isSuccess);
+  const isDirty = draft !== start || opened !== null;
+  useEffect(() => onDirty?.(isDirty), [isDirty, onDirty]);
   const { filters, panels } = draft;
   const close = () => setOpened(null);
   const addPanel = () => setOpened({ panel: newPanel(panels), isNew: true });
@@ -60,36 +64,38 @@ export function DashboardEditor({ start, title, from, saving, onSave }: Props) {
           {saving.error.message}
         </p>
       )}
-      <Facts draft={draft} set={set} />
-      <div className="mb-4 flex flex-wrap items-center gap-2">
-        <Button icon={Plus} onClick={addPanel}>
-          {t("Add panel")}
-        </Button>
-        <Button icon={ListFilter} onClick={() => setOpened({ filter: newFilter(filters), isNew: true })}>
-          {t("Add filter")}
-        </Button>
-        {filters.map((filter) => (
-          <Button key={filter.key} kind="quiet" onClick={() => setOpened({ filter, isNew: false })}>
-            {t("Filter: {label}", { label: filter.label })}
+      <Locked isOn={saving.isPending}>
+        <Facts draft={draft} set={set} />
+        <div className="mb-4 flex flex-wrap items-center gap-2">
+          <Button icon={Plus} onClick={addPanel}>
+            {t("Add panel")}
           </Button>
-        ))}
-      </div>
-      {panels.length === 0 ? (
-        <div className="card">
-          <Empty icon={LayoutDashboard} title={t("No panels yet")}>
-            {t("Each panel shows the result of an SQL query.")}
-          </Empty>
+          <Button icon={ListFilter} onClick={() => setOpened({ filter: newFilter(filters), isNew: true })}>
+            {t("Add filter")}
+          </Button>
+          {filters.map((filter) => (
+            <Button key={filter.key} kind="quiet" onClick={() => setOpened({ filter, isNew: false })}>
+              {t("Filter: {label}", { label: filter.label })}
+            </Button>
+          ))}
         </div>
-      ) : (
-        <EditGrid
-          panels={panels}
-          filters={filters}
-          queries={queries}
-          onChange={(next) => set({ panels: next })}
-          onEdit={(panel) => setOpened({ panel, isNew: false })}
-          onRemove={({ key }) => set({ panels: without(panels, key) })}
-        />
-      )}
+        {panels.length === 0 ? (
+          <div className="card">
+            <Empty icon={LayoutDashboard} title={t("No panels yet")}>
+              {t("Each panel shows the result of an SQL query.")}
+            </Empty>
+          </div>
+        ) : (
+          <EditGrid
+            panels={panels}
+            filters={filters}
+            queries={queries}
+            onChange={(next) => set({ panels: next })}
+            onEdit={(panel) => setOpened({ panel, isNew: false })}
+            onRemove={({ key }) => set({ panels: without(panels, key) })}
+          />
+        )}
+      </Locked>
       {opened && "panel" in opened && (
         <PanelDialog
           {...opened}

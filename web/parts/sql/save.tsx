@@ -1,6 +1,6 @@
 import { Save } from "lucide-react";
 import { useState } from "react";
-import { callTagged } from "../../api.ts";
+import { ApiError, CHANGED, callTagged } from "../../api.ts";
 import { useChange } from "../../data.ts";
 import { t } from "../../texts/text.ts";
 import { Button } from "../base/button.tsx";
@@ -57,6 +57,10 @@ export function SaveButtons({ tab, onSaved }: Props) {
     ...(saved?.etag ? { headers: { "if-match": saved.etag } } : {}),
   });
   const isChanged = saved !== null && saved.text !== textOfTab(tab);
+  const readTag = async ({ id }: { id: string }) => {
+    const { etag } = await callTagged("GET /api/v1/queries/{query_id}", { path: { query_id: id } });
+    if (saved) onSaved({ saved: { ...saved, etag } });
+  };
   return (
     <>
       {saved ? (
@@ -65,7 +69,15 @@ export function SaveButtons({ tab, onSaved }: Props) {
             icon={Save}
             busy={update.isPending}
             disabled={!isChanged}
-            onClick={() => update.mutate({ path: { query_id: saved.id }, body: bodyOf(tab) })}
+            onClick={() =>
+              update.mutate(
+                { path: { query_id: saved.id }, body: bodyOf(tab) },
+                {
+                  onError: (error) =>
+                    error instanceof ApiError && error.code === CHANGED && void readTag(saved),
+                },
+              )
+            }
           >
             {t("Save")}
           </Button>
