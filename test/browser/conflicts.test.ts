@@ -106,3 +106,25 @@ test("nothing can be typed into a form while it is saved, and its field has the 
   await page.getByText("Action saved", { exact: true }).waitFor();
   expect((await weir.owner("GET", `${ACTIONS}/${id}`)).body.name).toBe("First and last");
 });
+
+test("the profile and the notice settings keep what was changed in another tab", async () => {
+  const { page, go, weir } = seen;
+  await go("/access?tab=profile");
+  await seen.live();
+  await field("First name").fill("Augusta");
+  await weir.owner("PATCH", "/api/v1/users/me/preferences", { timezone: "Asia/Tokyo" });
+  await save().click();
+  await page.getByText("Profile saved", { exact: true }).waitFor();
+  const { body } = await weir.owner("GET", "/api/v1/users/me");
+  expect(body).toMatchObject({ firstName: "Augusta", timezone: "Asia/Tokyo" });
+
+  await go("/access?tab=notices");
+  await page.getByLabel("Approvals").selectOption("assigned");
+  await weir.owner("PATCH", "/api/v1/users/me/notices", { failures: "none" });
+  await save().click();
+  await page.getByText("Notice settings saved", { exact: true }).waitFor();
+  expect((await weir.owner("GET", "/api/v1/users/me/notices")).body).toMatchObject({
+    approvals: "assigned",
+    failures: "none",
+  });
+});

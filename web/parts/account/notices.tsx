@@ -2,6 +2,7 @@ import { useState } from "react";
 import type { Reply } from "../../calls.ts";
 import { useApi, useChange } from "../../data.ts";
 import { t } from "../../texts/text.ts";
+import { changesOf } from "../base/changes.ts";
 import { Shown } from "../base/page.tsx";
 import { SchemaForm, type Values } from "../form/form.tsx";
 import { FormFrame, faultsOf } from "../form/frame.tsx";
@@ -46,11 +47,12 @@ export function OwnNotices() {
 
 function Choices({ before }: { before: Preferences }) {
   const { warnings = [], ...chosen } = before;
-  const [value, setValue] = useState<Values>(chosen);
+  const [changes, setChanges] = useState<Values>({});
   const save = useChange("PATCH /api/v1/users/me/notices", {
     touches: ["/notices"],
     tellsErrors: false,
     done: t("Notice settings saved"),
+    onDone: () => setChanges({}),
   });
   return (
     <>
@@ -66,13 +68,13 @@ function Choices({ before }: { before: Preferences }) {
         title={t("Email notices")}
         call={save}
         drawn={["approvals", "failures"]}
-        isChanged={value.approvals !== before.approvals || value.failures !== before.failures}
-        onSend={() => save.mutate({ body: value as never })}
+        isChanged={Object.keys(changes).length > 0}
+        onSend={() => save.mutate({ body: changes as never })}
       >
         <SchemaForm
           schema={SCHEMA}
-          value={value}
-          onChange={setValue}
+          value={{ ...chosen, ...changes }}
+          onChange={(value) => setChanges(changesOf<Values>(chosen, value))}
           at={["body"]}
           faults={faultsOf(save.error)}
         />

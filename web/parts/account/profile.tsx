@@ -1,4 +1,4 @@
-import { useId, useState } from "react";
+import { useEffect, useId, useState } from "react";
 import type { Reply } from "../../calls.ts";
 import { useApi, useChange } from "../../data.ts";
 import {
@@ -9,10 +9,12 @@ import {
   type Language,
 } from "../../texts/language.ts";
 import { t } from "../../texts/text.ts";
+import { changesOf } from "../base/changes.ts";
 import { Labelled, TextField } from "../base/labelled.tsx";
 import { Section, Shown } from "../base/page.tsx";
 import { exactly } from "../base/time.tsx";
 import { FormFrame, messagesBy } from "../form/frame.tsx";
+import { Held } from "../layout/detail.tsx";
 
 type User = Reply<"GET /api/v1/users/me">;
 
@@ -36,7 +38,9 @@ export function OwnProfile() {
   const me = useApi("GET /api/v1/users/me", {});
   return (
     <div className="space-y-4">
-      <Shown of={me}>{(user) => <Profile user={user} />}</Shown>
+      <Shown of={me}>
+        {(user) => <Held of={user}>{(base, onDirty) => <Profile user={base} onDirty={onDirty} />}</Held>}
+      </Shown>
       <LanguageChoice />
     </div>
   );
@@ -70,7 +74,7 @@ function LanguageChoice() {
   );
 }
 
-function Profile({ user }: { user: User }) {
+function Profile({ user, onDirty }: { user: User; onDirty: (isDirty: boolean) => void }) {
   const before = {
     firstName: user.firstName ?? "",
     lastName: user.lastName ?? "",
@@ -82,7 +86,10 @@ function Profile({ user }: { user: User }) {
     touches: ["/users/me"],
     tellsErrors: false,
     done: t("Profile saved"),
-    onDone: ({ locale }) => void followLocale(locale),
+    onDone({ locale }) {
+      onDirty(false);
+      followLocale(locale);
+    },
   });
   const lists = useId();
   const fault = messagesBy(save.error);
@@ -91,15 +98,18 @@ function Profile({ user }: { user: User }) {
     onChange: (value: string) => setDraft({ ...draft, [name]: value }),
     fault: fault(name),
   });
+  const changes = changesOf(before, draft);
+  const isChanged = Object.keys(changes).length > 0;
+  useEffect(() => onDirty(isChanged), [isChanged, onDirty]);
   const body = Object.fromEntries(
-    Object.entries(draft).map(([name, value]) => [name, value.trim() === "" ? null : value.trim()]),
+    Object.entries(changes).map(([name, value]) => [name, value.trim() === "" ? null : value.trim()]),
   );
   return (
     <FormFrame
       title={user.email}
       call={save}
       drawn={Object.keys(before)}
-      isChanged={Object.entries(draft).some(([name, value]) => value !== before[name as keyof typeof before])}
+      isChanged={isChanged}
       onSend={() => save.mutate({ body })}
     >
       <div className="grid gap-4 sm:grid-cols-2">
