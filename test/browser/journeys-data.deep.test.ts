@@ -4,6 +4,7 @@ import { PASSWORD, startApp } from "../support/app.ts";
 import { openBrowser } from "../support/chromium.ts";
 import { startPostgres } from "../support/postgres.ts";
 import { openSeen } from "../support/seen.ts";
+import { created } from "../support/work.ts";
 
 test("from the setup link through the quick start and its first run to a dashboard", async () => {
   await using weir = await startApp({ owner: false });
@@ -158,5 +159,33 @@ test("a run shows what it caused: another automation that its end triggered, in 
   await page.getByRole("link", { name: "View all events" }).click();
   await page.getByRole("heading", { name: "Events with the same correlation ID" }).waitFor();
   await page.getByText("Automation started").nth(1).waitFor();
+  expect(await troubles()).toEqual([]);
+}, 120_000);
+
+test("a file is loaded by itself, even if its name looks like a pattern", async () => {
+  await using seen = await openSeen();
+  const { page, go, weir, troubles } = seen;
+  const connection = created(
+    await weir.owner("POST", "/api/v1/connections", { name: "Files", provider: "local_files" }),
+  );
+  const path = `/api/v1/connections/${connection.id}`;
+  await weir.owner("POST", `${path}/verify`);
+  for (const name of ["a [1].csv", "a 1.csv", "b*.csv", "bc.csv"])
+    await weir.owner("PUT", `${path}/files?path=${encodeURIComponent(`/in/${name}`)}`, `name\n${name}\n`);
+  for (const [name, table] of [
+    ["a [1].csv", "a_1"],
+    ["b*.csv", "b"],
+  ]) {
+    await go(`/connections/${connection.id}?path=/in`);
+    await page.getByRole("link", { name: `Load in/${name}` }).click();
+    await seen.heading("New action");
+    expect(await page.getByRole("textbox", { name: "Name", exact: true }).first().inputValue()).toBe(
+      `Load in/${name}`,
+    );
+    await page.getByRole("button", { name: "Create and run" }).click();
+    await page.locator("h1 + span", { hasText: "Completed" }).waitFor();
+    const sql = `SELECT name FROM raw.files__${table}`;
+    expect((await weir.owner("POST", "/api/v1/query", { sql })).body.rows).toEqual([{ name }]);
+  }
   expect(await troubles()).toEqual([]);
 }, 120_000);

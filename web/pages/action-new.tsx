@@ -8,6 +8,7 @@ import { KindTile } from "../parts/base/kind-icons.tsx";
 import { Loading, PageHead, Section, Shown } from "../parts/base/page.tsx";
 import { notify } from "../parts/base/toast.tsx";
 import { ConnectionChoice } from "../parts/connections/choice.tsx";
+import { nameOfSpec } from "../parts/connections/load-link.tsx";
 import { DefinitionEditor } from "../parts/form/definition.tsx";
 import type { Values } from "../parts/form/form.tsx";
 import { FormFrame, faultsOf, messagesBy, NameFields } from "../parts/form/frame.tsx";
@@ -101,7 +102,10 @@ const datasetOf = ({ slug }: Connection) => slug.replaceAll("-", "_").replace(/^
 
 function NewOf({ kind, connectionId: initialConnection, spec, folder, isMerged, source }: Props) {
   const [, go] = useLocation();
-  const [named, setNamed] = useState({ name: spec ? t("Load {spec}", { spec }) : "", slug: "" });
+  const [named, setNamed] = useState({
+    name: spec ? t("Load {spec}", { spec: nameOfSpec(spec) }) : "",
+    slug: "",
+  });
   const [connectionId, setConnectionId] = useState(initialConnection ?? "");
   const [definition, setDefinition] = useState<Values>(() => ({
     ...startValue(kind.definitionSchema),

@@ -108,13 +108,14 @@ const FILES = new RegExp(
   `^[^"]*(?:[/*?[{]|\\.(?:${[...FILE_ENDINGS, "gsheet"].join("|")})(?:\\.\\w+)?$)`,
   "i",
 );
-const WILDCARDS = /\[[^\]]*\]|\{[^}]*\}|[*?]/g;
+/** Wildcards, and characters that a backslash escapes. */
+const WILDCARDS = /\\(.)|\[[^\]]*\]|\{[^}]*\}|[*?]/g;
 
 /** A filename without folders and extension, or the folder's name if the filename is only wildcards. */
 function fileStem(spec: string): string {
   const [file = "", ...folders] = spec.split("/").reverse();
   const stems = [file.replace(/(?<=.)\..*$/, ""), ...folders].map((part) =>
-    part.replace(WILDCARDS, "").replace(/^[^\p{L}\p{N}]+|[^\p{L}\p{N}]+$/gu, ""),
+    part.replace(WILDCARDS, "$1").replace(/^[^\p{L}\p{N}]+|[^\p{L}\p{N}]+$/gu, ""),
   );
   return stems.find((stem) => stem !== "") ?? spec;
 }

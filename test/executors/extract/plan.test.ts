@@ -13,6 +13,7 @@ test("a resource without a name is loaded into a table with its own name, withou
     ["in/customers/**/*.csv", "customers"],
     ["exports/{a,b}/*.json", "exports"],
     ["*.csv", "x_csv"],
+    ["in/a \\[1\\] \\*.csv", "a_1"],
   ] as const) {
     expect([spec, tableName({ spec })]).toEqual([spec, table]);
   }

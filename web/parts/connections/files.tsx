@@ -10,7 +10,7 @@ import { Button } from "../base/button.tsx";
 import { Empty, Failed, Loading } from "../base/page.tsx";
 import { sized, When } from "../base/time.tsx";
 import { notify } from "../base/toast.tsx";
-import { LoadLink } from "./load-link.tsx";
+import { LoadLink, specOfFile } from "./load-link.tsx";
 import { FileStart } from "./remote-preview.tsx";
 
 interface Props {
@@ -171,10 +171,7 @@ export function Files({ connection, canUpload, canLoad }: Props) {
                     </span>
                   )}
                   {canLoad && may && (
-                    <LoadLink
-                      connectionId={connection.id}
-                      spec={`${names}/${item.name}`.replace(/^\/+/, "")}
-                    />
+                    <LoadLink connectionId={connection.id} spec={specOfFile(`${names}/${item.name}`)} />
                   )}
                   <span className="w-16 text-right text-xs text-soft tabular-nums">{sized(item.size)}</span>
                   <span className="w-28 text-right text-xs text-soft max-sm:hidden">

@@ -1,6 +1,12 @@
 import { Link } from "wouter";
 import { t } from "../../texts/text.ts";
 
+/** The spec of an extract that matches one file: in a pattern, a backslash escapes the next character. */
+export const specOfFile = (path: string): string => path.replace(/^\/+/, "").replace(/[\\*?[{]/g, "\\$&");
+
+/** The table or file of a spec, as people know it. */
+export const nameOfSpec = (spec: string): string => spec.replace(/\\([\\*?[{])/g, "$1");
+
 /** Link to a new extract of one table or file. With a key it is merged, so that it can be loaded repeatedly. */
 export function LoadLink({
   connectionId,
@@ -16,7 +22,7 @@ export function LoadLink({
   return (
     <Link
       href={`/actions/new?${search}`}
-      aria-label={t("Load {spec}", { spec })}
+      aria-label={t("Load {spec}", { spec: nameOfSpec(spec) })}
       className="shrink-0 text-xs text-accent hover:underline"
     >
       {t("Load|verb")}
