@@ -68,12 +68,16 @@ export function When({ at, empty = t("Never") }: { at: string | null | undefined
 const tenths = numberFormat({ minimumFractionDigits: 1, maximumFractionDigits: 1 });
 const and = (rest: number, unit: string) => (rest === 0 ? "" : ` ${rest} ${unit}`);
 
-/** A duration for people: `340 ms`, `4.2 s`, `3 min 5 s`, `5 min`. */
+/** A duration for people: `340 ms`, `4.2 s`, `3 min 5 s`, `5 min`. Rounded first, so that no unit is full. */
 export function inWords(seconds: number): string {
-  if (seconds < 1) return `${Math.round(seconds * 1000)} ms`;
-  if (seconds < 60) return `${seconds < 10 ? tenths().format(seconds) : Math.round(seconds)} s`;
-  if (seconds < 3600) return `${Math.floor(seconds / 60)} min${and(Math.round(seconds % 60), "s")}`;
-  return `${Math.floor(seconds / 3600)} h${and(Math.round((seconds % 3600) / 60), "min")}`;
+  const ms = Math.round(seconds * 1000);
+  if (ms < 1000) return `${ms} ms`;
+  if (ms < 9950) return `${tenths().format(ms / 1000)} s`;
+  const whole = Math.round(ms / 1000);
+  if (whole < 60) return `${whole} s`;
+  if (whole < 3600) return `${Math.floor(whole / 60)} min${and(whole % 60, "s")}`;
+  const minutes = Math.round(whole / 60);
+  return `${Math.floor(minutes / 60)} h${and(minutes % 60, "min")}`;
 }
 
 export const Took = ({ seconds }: { seconds: number | null }) =>

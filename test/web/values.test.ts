@@ -1,0 +1,24 @@
+import { expect, test } from "bun:test";
+import { inWords } from "../../web/parts/base/time.tsx";
+
+test("a duration is rounded before it is split into units", () => {
+  expect([0.34, 0.9994, 0.9996, 4.24, 9.94, 9.96, 59.4, 59.7].map(inWords)).toEqual([
+    "340 ms",
+    "999 ms",
+    "1.0 s",
+    "4.2 s",
+    "9.9 s",
+    "10 s",
+    "59 s",
+    "1 min",
+  ]);
+  expect([60, 119.7, 185, 3599.4, 3599.8, 7199, 9000].map(inWords)).toEqual([
+    "1 min",
+    "2 min",
+    "3 min 5 s",
+    "59 min 59 s",
+    "1 h",
+    "2 h",
+    "2 h 30 min",
+  ]);
+});
