@@ -77,6 +77,12 @@ export const lossless = (value: unknown) => parseLossless(exactJson(value));
 export const isBeyondDoubles = (text: string): boolean =>
   /^-?(?:0|[1-9]\d*)(?:[.]\d+)?(?:[eE][+-]?\d+)?$/.test(text) && typeof parseLossless(text) === "string";
 
+/** Returns the number of decimal digits such as `2.50`. One beyond doubles stays text, without leading zeros. */
+export function fromDigits(text: string): number | string {
+  const digits = text.replace(/^(-?)0+(?=\d)/, "$1");
+  return isBeyondDoubles(digits) ? digits : Number(text);
+}
+
 /** Returns JSON in which numbers that a double would change are text. */
 export function withTextNumbers(text: string): string {
   return SUSPECT.test(text) ? JSON.stringify(JSON.parse(text, keptNumber)) : text;

@@ -1,7 +1,7 @@
 import { Type } from "@sinclair/typebox";
 import { type Fault, InvalidInput } from "../../base/errors.ts";
 import type { Json, JsonObject } from "../../base/json.ts";
-import { isBeyondDoubles } from "../../base/json-numbers.ts";
+import { fromDigits } from "../../base/json-numbers.ts";
 import { read } from "../../base/shape.ts";
 import type { Parameter, ParameterType } from "./table.ts";
 
@@ -28,9 +28,7 @@ const NUMBERS: Partial<Record<ParameterType, RegExp>> = { number: /^-?\d+(\.\d+)
 /** Converts a query string's text to a value of the type. A number that a double can't hold stays text. */
 export function fromText(type: ParameterType, text: string): Json {
   if (type === "boolean") return text === "true" ? true : text === "false" ? false : text;
-  if (!NUMBERS[type]?.test(text)) return text;
-  const digits = text.replace(/^(-?)0+(?=\d)/, "$1");
-  return isBeyondDoubles(digits) ? digits : Number(text);
+  return NUMBERS[type]?.test(text) ? fromDigits(text) : text;
 }
 
 /** Returns what is wrong with the defaults of parameters. */

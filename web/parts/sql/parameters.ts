@@ -1,3 +1,4 @@
+import { fromDigits } from "../../../src/base/json-numbers.ts";
 import type { SavedQuery } from "../../calls.ts";
 import { t } from "../../texts/text.ts";
 
@@ -38,13 +39,12 @@ export const textOf = (value: unknown): string =>
 export const typeOf = (value: unknown): Type =>
   typeof value === "number" ? "number" : typeof value === "boolean" ? "boolean" : "text";
 
-/** The value to send. A number with more digits than JSON can hold is sent as text. */
+/** The value to send. A number with more digits than a double keeps is sent as text. */
 export function valueOfText({ type, text }: Parameter): string | number | boolean | null {
   if (text === "") return null;
   if (type === "boolean") return text === "true";
   if (type !== "number" && type !== "integer") return text;
-  const number = Number(text);
-  return String(number) === text ? number : text;
+  return /^-?\d+(\.\d+)?$/.test(text.trim()) ? fromDigits(text.trim()) : text;
 }
 
 /** Values of the parameters in the SQL. */
