@@ -153,3 +153,16 @@ test("without SQL a question of a table is built, drawn, edited and added to a d
     chart: { kind: "bar", x: "country", y: ["count"] },
   });
 });
+
+test("a number with trailing zeros is compared as a number, and the CSV tells an empty text from NULL", async () => {
+  const { page, go, write } = seen;
+  await go("/sql?sql=SELECT 1");
+  await write("SQL", "SELECT greatest($p, 9) AS most, '' AS empty, NULL AS none");
+  await page.getByLabel("Type of p").selectOption("number");
+  await page.getByLabel("Value of p").fill("10.50");
+  await page.getByRole("button", { name: "Run", exact: true }).click();
+  await page.getByText("1 row", { exact: true }).waitFor();
+  const coming = page.waitForEvent("download");
+  await page.getByRole("button", { name: "CSV" }).click();
+  expect(await Bun.file(await (await coming).path()).text()).toBe('most,empty,none\r\n10.5,"",');
+});

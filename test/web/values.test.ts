@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
 import { inWords } from "../../web/parts/base/time.tsx";
 import { valueOfText } from "../../web/parts/sql/parameters.ts";
+import { toCsv } from "../../web/parts/table/csv.ts";
 
 test("a duration is rounded before it is split into units", () => {
   expect([0.34, 0.9994, 0.9996, 4.24, 9.94, 9.96, 59.4, 59.7].map(inWords)).toEqual([
@@ -29,4 +30,8 @@ test("a number is sent as a number whenever a double keeps its value", () => {
   expect(
     ["2.50", "10.50", "007", "1.10", " 3 ", "-0.0", "0.12345678901234567", "9007199254740993", "x"].map(sent),
   ).toEqual([2.5, 10.5, 7, 1.1, 3, -0, "0.12345678901234567", "9007199254740993", "x"]);
+});
+
+test("CSV tells an empty text from NULL", () => {
+  expect(toCsv([{ name: "a" }, { name: "b" }], [{ a: "", b: null }])).toBe('a,b\r\n"",');
 });

@@ -7,7 +7,7 @@ import { Button } from "../base/button.tsx";
 import { download } from "../base/download.ts";
 import { Menu } from "../base/menu.tsx";
 import { notify } from "../base/toast.tsx";
-import { toCsv } from "../table/grid.tsx";
+import { toCsv } from "../table/csv.ts";
 
 type Format = "csv" | "parquet" | "xlsx";
 

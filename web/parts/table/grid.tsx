@@ -1,3 +1,4 @@
+import { shownAs } from "./csv.ts";
 import type { Picking } from "./picks.ts";
 import { Rows } from "./rows.tsx";
 
@@ -23,13 +24,6 @@ interface Props {
   /** Without types and row numbers, and as wide as its container: for readers of the data. */
   isPlain?: boolean;
 }
-
-const shownAs = (value: unknown): string =>
-  value === null || value === undefined
-    ? "null"
-    : typeof value === "object"
-      ? JSON.stringify(value)
-      : String(value);
 
 const isNumber = (type: string) =>
   /INT|DOUBLE|FLOAT|DECIMAL|REAL/i.test(type) && !/\[\]|STRUCT|MAP/i.test(type);
@@ -109,18 +103,3 @@ export function Grid({ columns, rows, label, height = 420, picking, isPlain = fa
     />
   );
 }
-
-const quoted = (value: unknown): string => {
-  if (value === null || value === undefined) return "";
-  const text = shownAs(value);
-  return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
-};
-
-/** Rows as CSV (RFC 4180). */
-export const toCsv = (columns: readonly GridColumn[], rows: readonly Record<string, unknown>[]): string =>
-  [
-    columns.map(({ name }) => quoted(name)),
-    ...rows.map((row) => columns.map(({ name }) => quoted(row[name]))),
-  ]
-    .map((cells) => cells.join(","))
-    .join("\r\n");
