@@ -202,6 +202,7 @@ describe("GET /agents/specs", () => {
     expect(await names("")).toEqual(["C,B,A", 3]);
     expect(await names("?limit=2")).toEqual(["C,B", 3]);
     expect(await names("?limit=2&offset=2")).toEqual(["A", 3]);
+    expect(await names("?q=b&limit=1")).toEqual(["B", 1]);
     const member = await join(fresh, "member");
     created(await member.call("POST", SPECS, { markdown: spec("name: Theirs") }));
     expect(await names("?owner_scope=me")).toEqual(["C,B,A", 3]);

@@ -227,11 +227,18 @@ describe("an artifact", () => {
   });
 });
 
-test("lists by run and kind, newest first", async () => {
+test("lists by run, kind and title, newest first", async () => {
   await using own = await startApp({ engine: false });
   const [one, two] = [await newRun(own), await newRun(own)];
   const make = async (run: string, kind: string) =>
-    (await own.owner("POST", "/api/v1/artifacts", { actionRunId: run, kind, content: "x" })).body.id;
+    (
+      await own.owner("POST", "/api/v1/artifacts", {
+        actionRunId: run,
+        kind,
+        title: `As ${kind}`,
+        content: "x",
+      })
+    ).body.id;
   const ids = [await make(one, "json"), await make(one, "text"), await make(two, "json")];
   const list = async (query: string) => {
     const { body } = await own.owner("GET", `/api/v1/artifacts?${query}`);
@@ -244,6 +251,7 @@ test("lists by run and kind, newest first", async () => {
   expect(await list("")).toEqual([[2, 1, 0], 3, false]);
   expect(await list(`action_run_id=${one}`)).toEqual([[1, 0], 2, false]);
   expect(await list("kind=json")).toEqual([[2, 0], 2, false]);
+  expect(await list("q=AS+TEXT")).toEqual([[1], 1, false]);
   expect(await list("limit=1&offset=1")).toEqual([[1], 3, true]);
   const { body } = await own.owner("GET", "/api/v1/artifacts");
   expect([body.limit, body.offset]).toEqual([100, 0]);

@@ -137,6 +137,10 @@ describe("an action that a private chat ran", () => {
         title: null,
         kind: "text",
       });
+      expect((await call("GET", `${ARTIFACTS}?q=${encodeURIComponent(SECRET)}`)).body).toMatchObject({
+        artifacts: [],
+        total: 0,
+      });
       for (const at of [stream, (await call("GET", `${ARTIFACTS}?limit=100`)).text])
         expect(at).not.toContain(SECRET);
     }

@@ -5,6 +5,7 @@ import { maskSecrets } from "../../base/mask.ts";
 import { freeSlug, slugify } from "../../base/slug.ts";
 import { type Context, created, touched, type WriteContext, write } from "../../context.ts";
 import { totalOf } from "../../store/counts.ts";
+import { contains } from "../../store/search.ts";
 import { changesBetween, record } from "../events/service.ts";
 import { findVersion, forgetVersions, keepVersion } from "../versions/service.ts";
 import { readSpec, requireSpec } from "./markdown.ts";
@@ -23,11 +24,12 @@ const entity = (id: string) => ({ type: "agent_spec" as const, id });
 /** Newest first. */
 export async function listAgentSpecs(
   ctx: Context,
-  { limit, offset, owner_scope }: AgentSpecQuery,
+  { q, limit, offset, owner_scope }: AgentSpecQuery,
 ): Promise<{ rows: AgentSpecRow[]; total: number }> {
   const where = and(
     eq(agentSpecs.organizationId, ctx.organizationId),
     owner_scope === "me" ? eq(agentSpecs.createdBy, ctx.actor.id) : undefined,
+    q ? contains(q, agentSpecs.name, agentSpecs.slug) : undefined,
   );
   const rows = await ctx.db
     .select()

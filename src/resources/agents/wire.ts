@@ -82,6 +82,7 @@ export const AgentSpecInput = object({
 });
 
 export const AgentSpecQuery = object({
+  q: optional(Type.String({ maxLength: 255 })),
   ...offsetQuery(100),
   owner_scope: oneOf(["me", "organization"], {
     default: "organization",

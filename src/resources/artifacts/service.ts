@@ -4,9 +4,10 @@ import { isObject, type Json } from "../../base/json.ts";
 import { read } from "../../base/shape.ts";
 import { type Context, write } from "../../context.ts";
 import { countOf, totalOf } from "../../store/counts.ts";
+import { contains } from "../../store/search.ts";
 import { record } from "../events/service.ts";
 import { actionRuns } from "../runs/table.ts";
-import { refuseOthers } from "../runs/wire-private.ts";
+import { openTo, refuseOthers } from "../runs/wire-private.ts";
 import { insertArtifact, stageArtifact, stageFile } from "./keep.ts";
 import { type ArtifactRow, artifacts } from "./table.ts";
 import { type ArtifactCreate, type ArtifactQuery, FileContent } from "./wire.ts";
@@ -20,7 +21,8 @@ export async function listArtifacts(
   ctx: Context,
   query: ArtifactQuery,
 ): Promise<{ rows: ArtifactRow[]; total: number }> {
-  const filters: SQL[] = [
+  const filters: (SQL | undefined)[] = [
+    ...(query.q ? [contains(query.q, artifacts.title), openTo(ctx, artifacts.privateTo)] : []),
     ...(query.action_run_id === undefined ? [] : [eq(artifacts.actionRunId, query.action_run_id)]),
     ...(query.kind === undefined ? [] : [eq(artifacts.kind, query.kind)]),
   ];

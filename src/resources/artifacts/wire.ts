@@ -55,6 +55,7 @@ export const FileContent = object({
 export type FileContent = Static<typeof FileContent>;
 
 export const ArtifactQuery = object({
+  q: optional(Type.String({ maxLength: 255, description: "Text in the title" })),
   action_run_id: optional(uuid()),
   kind: optional(oneOf(ARTIFACT_KINDS, { description: "Only artifacts of this kind" })),
   ...offsetQuery(100),

@@ -45,11 +45,8 @@ const agents: Picker = {
   of: "agents",
   label: () => t("Search agents"),
   async search(q, signal) {
-    const { specs } = await call("GET /api/v1/agents/specs", { query: { limit: 100 } }, { signal });
-    return specs
-      .filter(({ name, slug }) => `${name} ${slug}`.toLowerCase().includes(q.toLowerCase()))
-      .slice(0, MOST)
-      .map(({ slug, name }) => ({ value: slug, name, about: slug }));
+    const { specs } = await call("GET /api/v1/agents/specs", { query: words(q) }, { signal });
+    return specs.map(({ slug, name }) => ({ value: slug, name, about: slug }));
   },
   nameOf: null,
 };
@@ -94,11 +91,8 @@ const artifacts: Picker = {
   of: "artifacts",
   label: () => t("Search artifacts"),
   async search(q, signal) {
-    const found = await call("GET /api/v1/artifacts", { query: { limit: 100 } }, { signal });
-    return found.artifacts
-      .filter(({ title }) => (title ?? "").toLowerCase().includes(q.toLowerCase()))
-      .slice(0, MOST)
-      .map(({ id, title, kind }) => ({ value: id, name: title ?? id, about: kind }));
+    const found = await call("GET /api/v1/artifacts", { query: words(q) }, { signal });
+    return found.artifacts.map(({ id, title, kind }) => ({ value: id, name: title ?? id, about: kind }));
   },
   nameOf: async (id, signal) =>
     (await call("GET /api/v1/artifacts/{artifact_id}", { path: { artifact_id: id } }, { signal })).title ??

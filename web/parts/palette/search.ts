@@ -47,7 +47,7 @@ export async function searchNames(q: string, signal: AbortSignal): Promise<Hit[]
       call("GET /api/v1/connections", { query }, { signal }),
       call("GET /api/v1/datasets", { query }, { signal }),
       call("GET /api/v1/bundles", { query: { limit: 100 } }, { signal }),
-      call("GET /api/v1/agents/specs", { query: { limit: 100 } }, { signal }),
+      call("GET /api/v1/agents/specs", { query }, { signal }),
       call("GET /api/v1/api-catalog", { query }, { signal }),
       call("GET /api/v1/organizations/team", {}, { signal }),
       q.length < ERROR_LETTERS
@@ -106,15 +106,12 @@ export async function searchNames(q: string, signal: AbortSignal): Promise<Hit[]
         },
       ];
     }),
-    ...agents.specs
-      .filter(({ name, slug }) => name.toLowerCase().includes(wanted) || slug.includes(wanted))
-      .slice(0, EACH)
-      .map(({ id, name, slug }) => ({
-        href: `/agents/${id}`,
-        name,
-        about: t("Agent · {slug}", { slug }),
-        icon: Bot,
-      })),
+    ...agents.specs.map(({ id, name, slug }) => ({
+      href: `/agents/${id}`,
+      name,
+      about: t("Agent · {slug}", { slug }),
+      icon: Bot,
+    })),
     ...apis.items.map(({ id, name, type }) => ({
       href: `/catalog/${id}`,
       name,
