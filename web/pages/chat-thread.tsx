@@ -4,7 +4,7 @@ import { useEffect, useRef, useState } from "react";
 import { Link } from "wouter";
 import { ApiError, call } from "../api.ts";
 import type { ChatMessage, Thread } from "../calls.ts";
-import { useApi, useChange, useMay } from "../data.ts";
+import { useAll, useApi, useChange, useMay } from "../data.ts";
 import { Button, IconButton } from "../parts/base/button.tsx";
 import { PageHead, Shown } from "../parts/base/page.tsx";
 import { plural } from "../parts/base/plural.ts";
@@ -94,9 +94,9 @@ function Whole({ thread }: { thread: Thread }) {
   const [shown, setShown] = useState(SHOWN);
   const messages = useSaid(thread.id);
   const turn = useTurn(thread);
-  const agents = useApi("GET /api/v1/agents/specs", { query: { limit: 100 } });
-  const agent = agents.data?.specs.find(({ id }) => id === thread.agentSpecId);
-  const isGone = agents.data !== undefined && agents.data.total <= 100 && !agent;
+  const agents = useAll("GET /api/v1/agents/specs", {}, ({ specs }) => specs);
+  const agent = agents.data?.find(({ id }) => id === thread.agentSpecId);
+  const isGone = agents.data !== undefined && !agent;
   const isActive = turn.state !== "idle";
   const isWaiting = thread.lastTurnStatus === "waiting" && !isActive;
   const end = useEnd(`${turn.live?.parts.length} ${messages.data?.length} ${turn.question}`, turn.live);
@@ -250,7 +250,7 @@ function Trouble({ thread, problem, isIdle, onAgain }: TroubleProps) {
 }
 
 function AnotherAgent({ thread }: { thread: Thread }) {
-  const agents = useApi("GET /api/v1/agents/specs", { query: { limit: 100 } });
+  const agents = useAll("GET /api/v1/agents/specs", {}, ({ specs }) => specs);
   const give = useChange("PATCH /api/v1/chat/threads/{thread_id}", { touches: ["/chat/threads"] });
   return (
     <div className="mt-5 flex flex-wrap items-center gap-3 rounded-md bg-warn-soft px-3 py-2 text-sm text-warn">
@@ -264,7 +264,7 @@ function AnotherAgent({ thread }: { thread: Thread }) {
         }
       >
         <option value="">{t("Choose an agent")}</option>
-        {agents.data?.specs.map(({ id, name }) => (
+        {agents.data?.map(({ id, name }) => (
           <option key={id} value={id}>
             {name}
           </option>

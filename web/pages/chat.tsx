@@ -1,7 +1,7 @@
 import { Bot, MessageSquarePlus, MessagesSquare, Trash2 } from "lucide-react";
 import { useState } from "react";
 import type { AgentSpec, Thread } from "../calls.ts";
-import { useApi, useMay } from "../data.ts";
+import { useAll, useMay } from "../data.ts";
 import { NoModel } from "../parts/agents/no-model.tsx";
 import { Button, LinkButton } from "../parts/base/button.tsx";
 import { Menu } from "../parts/base/menu.tsx";
@@ -20,10 +20,10 @@ const NOTABLE = ["streaming", "waiting", "failed"];
 
 export default function Chat() {
   const may = useMay("member");
-  const agents = useApi("GET /api/v1/agents/specs", { query: { limit: 100 } });
+  const agents = useAll("GET /api/v1/agents/specs", {}, ({ specs }) => specs);
   const threads = useOlder("GET /api/v1/chat/threads", {});
   const [isRemoving, setRemoving] = useState(false);
-  const names = new Map(agents.data?.specs.map(({ id, name }) => [id, name]));
+  const names = new Map(agents.data?.map(({ id, name }) => [id, name]));
   const selection = useSelection(threads.items ?? [], titleOf);
   const columns: readonly Column<Thread>[] = [
     ...(may ? [selection.column] : []),
@@ -54,7 +54,7 @@ export default function Chat() {
   return (
     <>
       <PageHead title={t("Chat")} about={t("Private conversations with agents. Only you can see them.")}>
-        {may && <NewChat agents={agents.data?.specs ?? []} />}
+        {may && <NewChat agents={agents.data ?? []} />}
       </PageHead>
       <NoModel />
       <div className="card">
@@ -78,7 +78,7 @@ export default function Chat() {
                 )}
               </>
             ) : (
-              <Shown of={agents}>{({ specs }) => <First agents={specs} may={may} />}</Shown>
+              <Shown of={agents}>{(specs) => <First agents={specs} may={may} />}</Shown>
             )
           }
         </Older>

@@ -1,6 +1,7 @@
-import { useApi } from "../../data.ts";
+import { useAll } from "../../data.ts";
 import { t } from "../../texts/text.ts";
 import { Labelled } from "../base/labelled.tsx";
+import { ChosenConnection } from "../connections/chosen.tsx";
 
 interface ChoiceProps {
   value: string;
@@ -10,7 +11,7 @@ interface ChoiceProps {
 
 /** The connection whose credentials are sent with each call, if any. */
 export function ApiConnection({ value, onChange, fault }: ChoiceProps) {
-  const connections = useApi("GET /api/v1/connections", { query: { limit: 100 } });
+  const connections = useAll("GET /api/v1/connections", {}, ({ connections: items }) => items).data ?? [];
   return (
     <Labelled label={t("Connection")} about={t("Its credentials are sent with each call.")} fault={fault}>
       {(wiring) => (
@@ -21,14 +22,12 @@ export function ApiConnection({ value, onChange, fault }: ChoiceProps) {
           onChange={(event) => onChange(event.target.value)}
         >
           <option value="">{t("None")}</option>
-          {connections.data?.connections.map(({ id, name, provider }) => (
+          {connections.map(({ id, name, provider }) => (
             <option key={id} value={id}>
               {name} ({provider})
             </option>
           ))}
-          {value !== "" && !connections.data?.connections.some(({ id }) => id === value) && (
-            <option value={value}>{value}</option>
-          )}
+          <ChosenConnection value={value} known={connections} />
         </select>
       )}
     </Labelled>

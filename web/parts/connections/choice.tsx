@@ -1,9 +1,10 @@
 import { Link } from "wouter";
 import type { ActionKindInfo } from "../../calls.ts";
-import { useApi } from "../../data.ts";
+import { useAll } from "../../data.ts";
 import { rich } from "../../texts/rich.ts";
 import { t } from "../../texts/text.ts";
 import { Labelled } from "../base/labelled.tsx";
+import { ChosenConnection } from "./chosen.tsx";
 
 interface Props {
   kind: ActionKindInfo;
@@ -14,9 +15,12 @@ interface Props {
 
 /** One of the connections that an action of this kind can use. */
 export function ConnectionChoice({ kind, value, onChange, fault }: Props) {
-  const connections = useApi("GET /api/v1/connections", { query: { limit: 100 } });
-  const found = connections.data?.connections ?? [];
-  const fitting = found.filter(({ provider }) => kind.providers.includes(provider));
+  const connections = useAll(
+    "GET /api/v1/connections",
+    { provider: kind.providers },
+    ({ connections: items }) => items,
+  );
+  const fitting = connections.data ?? [];
   return (
     <Labelled label={t("Connection")} fault={fault}>
       {(wiring) => (
@@ -33,6 +37,7 @@ export function ConnectionChoice({ kind, value, onChange, fault }: Props) {
                 {name} ({provider})
               </option>
             ))}
+            <ChosenConnection value={value} known={fitting} />
           </select>
           {connections.data && fitting.length === 0 && (
             <p className="mt-1 text-xs text-soft">

@@ -1,6 +1,6 @@
 import { LayoutDashboard, ListFilter, Plus, Save } from "lucide-react";
 import { useEffect, useState } from "react";
-import { useApi } from "../../data.ts";
+import { useAll } from "../../data.ts";
 import { t } from "../../texts/text.ts";
 import { Button, LinkButton } from "../base/button.tsx";
 import { Labelled, TextField } from "../base/labelled.tsx";
@@ -13,7 +13,6 @@ import { FilterDialog } from "./filter-dialog.tsx";
 import { moved, without } from "./layout.ts";
 import { PanelDialog } from "./panel-dialog.tsx";
 
-const LIMIT = 100;
 const REFRESHES: readonly (readonly [seconds: number, name: string])[] = [
   [15, t("Every 15 seconds")],
   [60, t("Every minute")],
@@ -37,7 +36,7 @@ type Opened = { panel: DraftPanel; isNew: boolean } | { filter: DraftFilter; isN
 export function DashboardEditor({ start, title, from, saving, onSave, onDirty }: Props) {
   const [draft, setDraft] = useState(start);
   const [opened, setOpened] = useState<Opened>(null);
-  const queries = useApi("GET /api/v1/queries", { query: { limit: LIMIT } }).data?.queries ?? [];
+  const queries = useAll("GET /api/v1/queries", {}, ({ queries: items }) => items).data ?? [];
   const set = (change: Partial<Draft>) => setDraft({ ...draft, ...change });
   useUnsaved(draft !== start && !saving.isPending && !saving.isSuccess);
   const isDirty = draft !== start || opened !== null;

@@ -2,7 +2,7 @@ import { Trash2 } from "lucide-react";
 import { type ReactNode, useState } from "react";
 import { Link } from "wouter";
 import type { SavedQuery } from "../../calls.ts";
-import { useApi, useChange, useMay } from "../../data.ts";
+import { useAll, useApi, useChange, useMay } from "../../data.ts";
 import { t } from "../../texts/text.ts";
 import { IconButton } from "../base/button.tsx";
 import { Confirm } from "../base/dialog.tsx";
@@ -130,13 +130,13 @@ function Names({ onPick }: { onPick: (name: string) => void }) {
 
 function Saved({ onPick }: { onPick: (id: string) => void }) {
   const may = useMay("member");
-  const queries = useApi("GET /api/v1/queries", { query: { limit: LIMIT } });
+  const queries = useAll("GET /api/v1/queries", {}, ({ queries: items }) => items);
   const [removing, setRemoving] = useState<SavedQuery | null>(null);
   const remove = useChange("DELETE /api/v1/queries/{query_id}", {
     touches: ["/queries"],
     done: t("Query deleted"),
   });
-  const all = queries.data?.queries ?? [];
+  const all = queries.data ?? [];
   if (all.length === 0)
     return (
       <None>
