@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import type { Page } from "playwright-core";
 import { fillCrowd } from "../support/crowd.ts";
 import { openSeen } from "../support/seen.ts";
-import { flowToEnd, makeAction, makeAutomation } from "../support/work.ts";
+import { branch, created, flowToEnd, makeAction, makeAutomation } from "../support/work.ts";
 
 const MOST_REQUESTS = 14;
 const QUIET_MS = 300;
@@ -74,6 +74,44 @@ test("40 steps, their actions and results are read in one request each, and on a
   expect([whole, editor, overview].map(ofSteps)).toEqual([1, 1, 0]);
   expect(chosen.filter((each) => each.includes("/action-runs?ids="))).toHaveLength(1);
 });
+
+test("with more than a page of each, an action keeps its connection, and says which automations use it", async () => {
+  await using seen = await openSeen({ engine: false });
+  const { page, weir, go } = seen;
+  const make = async (path: string, body: object) => created(await weir.owner("POST", path, body));
+  const ofFiles = { provider: "local_files" };
+  const first = await make("/api/v1/connections", { ...ofFiles, name: "ZZ" });
+  const action = await makeAction(weir.owner, {
+    kind: "dlt_extract",
+    connectionId: first.id,
+    definition: { resources: [{ spec: "a.csv" }], dataset: "shop" },
+  });
+  const agents = "/api/v1/agents/specs";
+  await make(agents, { markdown: "---\nname: Oldest agent\n---\nYou help." });
+  await makeAutomation(
+    weir.owner,
+    { steps: [{ key: "a", actionId: action.id }] },
+    { name: "Oldest automation" },
+  );
+  for (let at = 0; at < 101; at++) {
+    await make("/api/v1/connections", { ...ofFiles, name: `Files ${at}` });
+    await make(agents, { markdown: `---\nname: Agent ${at}\n---\nYou help.` });
+    await makeAutomation(weir.owner, { action: { kind: "conditional_branch", definition: branch() } });
+  }
+  await go(`/actions/${action.id}`);
+  await page
+    .getByLabel("Connection")
+    .locator("option:checked", { hasText: "ZZ" })
+    .waitFor({ state: "attached" });
+  expect(await page.getByLabel("Connection").locator("option").count()).toBe(103);
+  await page.getByRole("button", { name: "Delete action" }).click();
+  await page.getByRole("dialog").getByText("Oldest automation").waitFor();
+  await go("/actions/new?kind=call_agent");
+  await page.getByRole("combobox", { name: "Agent" }).click();
+  await page.keyboard.type("oldest");
+  await page.getByRole("option", { name: /Oldest agent/ }).waitFor();
+  expect(seen.faults).toEqual([]);
+}, 120_000);
 
 test("with 2,000 automations, 400,000 runs, 1,000 actions and 500 datasets, every page sends fewer than 15 requests, none of them per row", async () => {
   await using seen = await openSeen();

@@ -364,7 +364,9 @@ describe("deleting an automation", () => {
 describe("the list", () => {
   test("filters, newest first, and shows the latest run", async () => {
     await using app = await startApp();
-    const one = await makeAutomation(app.owner, { action: work() }, { name: "One 100%" });
+    const { id: actionId } = await makeAction(app.owner);
+    const steps = [{ key: "a", actionId }];
+    const one = await makeAutomation(app.owner, { steps }, { name: "One 100%" });
     const two = await makeAutomation(
       app.owner,
       { action: work(), path: "p" },
@@ -379,6 +381,8 @@ describe("the list", () => {
     expect(await ids("")).toEqual([two.id, one.id]);
     expect(await ids("q=100%25")).toEqual([one.id]);
     expect(await ids("trigger_type=webhook")).toEqual([two.id]);
+    expect(await ids(`action_id=${actionId}`)).toEqual([one.id]);
+    expect(await ids(`action_id=${one.id}`)).toEqual([]);
     expect(await ids("status=active")).toEqual([one.id]);
     const { body } = await app.owner("GET", `${AUTOMATIONS}?limit=1&offset=1`);
     expect(body).toMatchObject({

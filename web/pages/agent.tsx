@@ -2,7 +2,7 @@ import { Trash2 } from "lucide-react";
 import { useState } from "react";
 import { useLocation } from "wouter";
 import type { AgentSpec } from "../calls.ts";
-import { useApi, useChange, useMay } from "../data.ts";
+import { useAll, useApi, useChange, useMay } from "../data.ts";
 import { AgentEditor } from "../parts/agents/editor.tsx";
 import { IconButton } from "../parts/base/button.tsx";
 import { Mono } from "../parts/base/copy.tsx";
@@ -122,9 +122,9 @@ const LOOKED_AT = 100;
 function Remove({ agent, onClose }: { agent: AgentSpec; onClose: () => void }) {
   const [, go] = useLocation();
   const threads = useApi("GET /api/v1/chat/threads", { query: { limit: LOOKED_AT } });
-  const actions = useApi("GET /api/v1/actions", { query: { kinds: ["call_agent"], limit: LOOKED_AT } });
+  const actions = useAll("GET /api/v1/actions", { kinds: ["call_agent"] }, ({ actions: items }) => items);
   const own = (threads.data?.items ?? []).filter(({ agentSpecId }) => agentSpecId === agent.id).length;
-  const users = (actions.data?.actions ?? []).filter(({ definition }) => {
+  const users = (actions.data ?? []).filter(({ definition }) => {
     const text = JSON.stringify(definition);
     return text.includes(agent.id) || text.includes(JSON.stringify(agent.slug));
   });

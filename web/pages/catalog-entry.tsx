@@ -2,7 +2,7 @@ import { RefreshCw, Trash2 } from "lucide-react";
 import { useState } from "react";
 import { Link, useLocation } from "wouter";
 import type { CatalogEntry, Reply } from "../calls.ts";
-import { useApi, useChange, useMay } from "../data.ts";
+import { useAll, useApi, useChange, useMay } from "../data.ts";
 import { Button, IconButton } from "../parts/base/button.tsx";
 import { Mono } from "../parts/base/copy.tsx";
 import { Confirm } from "../parts/base/dialog.tsx";
@@ -232,19 +232,16 @@ function Settings({ api, onDirty }: { api: CatalogEntry; onDirty: (isDirty: bool
   );
 }
 
-/** Maximum number of agents and actions to read. */
-const LOOKED_AT = 100;
-
 /** Confirms deleting an API, and shows what calls it. */
 function Remove({ api, onClose }: { api: CatalogEntry; onClose: () => void }) {
   const [, go] = useLocation();
-  const agents = useApi("GET /api/v1/agents/specs", { query: { limit: LOOKED_AT } });
-  const actions = useApi("GET /api/v1/actions", { query: { kinds: ["http_request"], limit: LOOKED_AT } });
+  const agents = useAll("GET /api/v1/agents/specs", {}, ({ specs }) => specs);
+  const actions = useAll("GET /api/v1/actions", { kinds: ["http_request"] }, ({ actions: items }) => items);
   const users = [
-    ...(agents.data?.specs ?? []).filter(
+    ...(agents.data ?? []).filter(
       ({ frontmatter: { tools } }) => Array.isArray(tools) && tools.includes(`api:${api.name}`),
     ),
-    ...(actions.data?.actions ?? []).filter(({ definition }) => JSON.stringify(definition).includes(api.id)),
+    ...(actions.data ?? []).filter(({ definition }) => JSON.stringify(definition).includes(api.id)),
   ];
   const remove = useChange("DELETE /api/v1/api-catalog/{api_id}", {
     touches: ["/api-catalog"],

@@ -1,4 +1,4 @@
-import { and, asc, desc, eq, isNull, like, or, type SQL } from "drizzle-orm";
+import { and, asc, desc, eq, isNull, like, or, type SQL, sql } from "drizzle-orm";
 import { timestamp } from "../../base/clock.ts";
 import { AppError, InvalidInput, invalid, notFound } from "../../base/errors.ts";
 import { canonicalJson, isObject, type Json, type JsonObject } from "../../base/json.ts";
@@ -54,6 +54,7 @@ export async function listAutomations(
       : contains(query.q, automations.name, automations.slug),
     query.trigger_type === undefined ? undefined : eq(automations.triggerType, query.trigger_type),
     query.status === undefined ? undefined : eq(automations.status, query.status),
+    query.action_id === undefined ? undefined : sql`instr(${automations.config}, ${query.action_id}) > 0`,
     query.tag === undefined ? undefined : tagged(automations.tags, query.tag),
     query.folder === undefined ? undefined : inFolder(automations.tags, query.folder),
   ].filter((filter) => filter !== undefined);

@@ -67,6 +67,7 @@ export const AutomationQuery = object({
   q: optional(Type.String({ maxLength: 255 })),
   trigger_type: optional(oneOf(TRIGGER_TYPES, { description: "Only automations with this trigger" })),
   status: optional(oneOf(AUTOMATION_STATUSES, { description: "Only items with this status" })),
+  action_id: optional(described("Only automations that use this action", uuid())),
   tag: optional(tagQuery()),
   folder: optional(folderQuery()),
   sort_by: oneOf(["name", "created_at", "updated_at", "status"], { default: "created_at" }),

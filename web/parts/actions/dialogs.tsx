@@ -48,10 +48,8 @@ export function RunAction({ action, onClose }: Props) {
 export function DeleteAction({ action, onClose }: Props) {
   const [, go] = useLocation();
   const runs = useApi("GET /api/v1/action-runs", { query: { action_id: action.id, limit: 1 } });
-  const automations = useApi("GET /api/v1/automations", { query: { limit: 100 } });
-  const users = (automations.data?.automations ?? []).filter(({ config }) =>
-    JSON.stringify(config).includes(action.id),
-  );
+  const automations = useApi("GET /api/v1/automations", { query: { action_id: action.id, limit: 100 } });
+  const users = automations.data?.automations ?? [];
   const remove = useChange("DELETE /api/v1/actions/{action_id}", {
     touches: ["/actions"],
     done: t("{name} deleted", { name: action.name }),
@@ -61,7 +59,7 @@ export function DeleteAction({ action, onClose }: Props) {
     <Confirm
       title={t("Delete {name}?", { name: action.name })}
       verb={t("Delete")}
-      isBusy={remove.isPending}
+      isBusy={remove.isPending || automations.isPending}
       onClose={onClose}
       onConfirm={() => remove.mutate({ path: { action_id: action.id } }, { onError: onClose })}
     >
