@@ -3,6 +3,7 @@ import { t } from "../../texts/text.ts";
 import { Labelled, TextField } from "../base/labelled.tsx";
 import { putInStep, type StepValue } from "../canvas/steps-config.ts";
 import { TemplateText } from "../editor/template-text.tsx";
+import { toNumber } from "../form/typed.ts";
 
 interface Props {
   step: StepValue;
@@ -67,9 +68,7 @@ export function ForEach({ step, messageFor, onChange }: Props) {
           label={t("Concurrency")}
           value={step.maxParallel === undefined ? "" : String(step.maxParallel)}
           placeholder="10"
-          onChange={(text) =>
-            put({ maxParallel: (text === "" ? undefined : Number(text) || text) as number })
-          }
+          onChange={(text) => put({ maxParallel: toNumber(text) as number })}
           fault={messageFor("maxParallel")}
         />
       )}
@@ -122,7 +121,7 @@ function Table({
         label={t("Batch size")}
         value={rows.batch === undefined ? "" : String(rows.batch)}
         placeholder={t("1 (above 1, {item} is a list)", { item: "{{item}}" })}
-        onChange={(text) => put({ batch: text === "" ? undefined : Number(text) || text })}
+        onChange={(text) => put({ batch: toNumber(text) })}
       />
     </>
   );

@@ -10,6 +10,7 @@ import { putInStep, type StepValue } from "../canvas/steps-config.ts";
 import { ConnectionChoice } from "../connections/choice.tsx";
 import { TemplateText } from "../editor/template-text.tsx";
 import { DefinitionEditor } from "../form/definition.tsx";
+import { toNumber } from "../form/typed.ts";
 import { ForEach } from "./for-each.tsx";
 
 /** Format of a key in the API. */
@@ -237,7 +238,9 @@ function Delay({ step, fault, onChange }: DelayProps) {
               value={String((way === "seconds" ? seconds : until) ?? "")}
               onChange={(text) =>
                 put(
-                  way === "seconds" ? { seconds: /^\d+$/.test(text) ? Number(text) : text } : { until: text },
+                  way === "seconds"
+                    ? { seconds: (toNumber(text) ?? "") as number | string }
+                    : { until: text },
                 )
               }
             />

@@ -1,4 +1,4 @@
-import { useContext, useState } from "react";
+import { useContext } from "react";
 import { t } from "../../texts/text.ts";
 import { Labelled } from "../base/labelled.tsx";
 import { Code } from "../editor/code.tsx";
@@ -8,6 +8,7 @@ import { FilesHere } from "./files-here.ts";
 import { PickerField } from "./picker-field.tsx";
 import { pickerOf } from "./pickers.ts";
 import { aboutOf, type Drawn, titleOf } from "./schema.ts";
+import { toNumber, useTyped } from "./typed.ts";
 
 type ScalarDrawn = Extract<Drawn, { as: "choice" | "yes" | "number" | "text" | "lines" }>;
 
@@ -149,13 +150,14 @@ export function Scalar({
             />
           );
         }
+        if (drawn.as === "number")
+          return <NumberText wiring={wiring} value={value} placeholder={hint} onChange={onChange} />;
         return (
           <TemplateText
             {...wiring}
-            inputMode={drawn.as === "number" ? "decimal" : undefined}
             placeholder={hint}
             value={text}
-            onChange={(next) => onChange(drawn.as === "number" ? toNumber(next) : next || undefined)}
+            onChange={(next) => onChange(next || undefined)}
           />
         );
       }}
@@ -163,9 +165,28 @@ export function Scalar({
   );
 }
 
-/** Templates and invalid numbers stay text: the API reports the error. */
-const toNumber = (text: string): unknown =>
-  text === "" ? undefined : /^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text;
+interface TypedProps {
+  wiring: object;
+  value: unknown;
+  onChange: (value: unknown) => void;
+}
+
+function NumberText({ wiring, value, placeholder, onChange }: TypedProps & { placeholder: string }) {
+  const written = value === undefined || value === null ? "" : String(value);
+  const [text, setTyped] = useTyped(value, toNumber, written);
+  return (
+    <TemplateText
+      {...wiring}
+      inputMode="decimal"
+      placeholder={placeholder}
+      value={text}
+      onChange={(next) => {
+        setTyped(next);
+        onChange(toNumber(next));
+      }}
+    />
+  );
+}
 
 function linesOf(text: string, isNumber: boolean): unknown[] | undefined {
   const lines = text
@@ -175,22 +196,9 @@ function linesOf(text: string, isNumber: boolean): unknown[] | undefined {
   return lines.length === 0 ? undefined : isNumber ? lines.map(toNumber) : lines;
 }
 
-function Lines({
-  wiring,
-  isNumber,
-  value,
-  onChange,
-}: {
-  wiring: object;
-  isNumber: boolean;
-  value: unknown;
-  onChange: (value: unknown) => void;
-}) {
-  const [typed, setTyped] = useState("");
-  const read = linesOf(typed, isNumber);
-  // The typed text is kept as long as it means the same as the value, which other parts of the form can change too.
-  const isTyped = JSON.stringify(read) === JSON.stringify(value);
-  const text = isTyped ? typed : Array.isArray(value) ? value.join("\n") : "";
+function Lines({ wiring, isNumber, value, onChange }: TypedProps & { isNumber: boolean }) {
+  const written = Array.isArray(value) ? value.join("\n") : "";
+  const [text, setTyped] = useTyped(value, (typed) => linesOf(typed, isNumber), written);
   return (
     <textarea
       {...wiring}
