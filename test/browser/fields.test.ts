@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { openSeen, type Seen } from "../support/seen.ts";
-import { AUTOMATIONS, branch, created } from "../support/work.ts";
+import { AUTOMATIONS, branch, created, makeAction } from "../support/work.ts";
 
 let seen: Seen;
 beforeAll(async () => {
@@ -8,6 +8,7 @@ beforeAll(async () => {
 });
 afterAll(() => seen[Symbol.asyncDispose]());
 
+const ACTIONS = "/api/v1/actions";
 const field = (name: string) => seen.page.getByRole("textbox", { name, exact: true });
 const button = (name: string) => seen.page.getByRole("button", { name, exact: true });
 
@@ -54,4 +55,66 @@ test("numbers are sent as typed, and those beyond doubles are refused instead of
   await field("ID").fill("007");
   await field("Ids").fill("");
   expect(await send()).toEqual({ body: '{"price":10.05,"low":-0.5,"id":7}', status: 202 });
+});
+
+test("invalid JSON in a field is shown, and nothing is sent or published before it is fixed", async () => {
+  const { page, weir, go, write } = seen;
+  const json = { type: "object", properties: { opts: {} } };
+  const send = await openForm("opts", json);
+  const invalid = async (name: string) => {
+    await field(name).fill('{"limit": 5');
+    await page.locator("[aria-invalid=true]").waitFor();
+  };
+  const refused = () => page.locator("textarea:invalid:focus").waitFor();
+  await invalid("Opts");
+  await button("Send").click();
+  await refused();
+  await field("Opts").fill('{"limit": 5}');
+  expect((await send()).body).toBe('{"opts":{"limit":5}}');
+
+  const { id: action } = await makeAction(weir.owner, {
+    kind: "http_request",
+    definition: { url: "https://a.example", method: "POST", body: { a: 1 } },
+  });
+  await go(`/actions/${action}`);
+  await field("URL").fill("https://b.example");
+  await invalid("Body");
+  await page.keyboard.press("Control+Enter");
+  await refused();
+  await button("Save").click();
+  await refused();
+  await field("Body").fill('{"a": 2}');
+  await button("Save").click();
+  await page.getByText("Action saved", { exact: true }).waitFor();
+  const { definition } = (await weir.owner("GET", `${ACTIONS}/${action}`)).body;
+  expect(definition).toMatchObject({ url: "https://b.example", body: { a: 2 } });
+
+  const steps = [{ key: "ask", kind: "http_request", definition }];
+  const { id } = created(
+    await weir.owner("POST", AUTOMATIONS, {
+      name: "Ask",
+      triggerType: "manual",
+      config: { inputSchema: json, steps },
+    }),
+  );
+  await go(`/automations/${id}`);
+  await button("Run").click();
+  await invalid("Opts");
+  await page.getByRole("dialog").getByRole("button", { name: "Run", exact: true }).click();
+  await refused();
+
+  await go(`/automations/${id}/edit?step=ask`);
+  await field("Step name").fill("Asked");
+  await invalid("Body");
+  const notices = page.getByText("Fix the invalid field first.");
+  await button("Publish").click();
+  await notices.waitFor();
+  await page.keyboard.press("Escape"); // Closing the step would lose the text.
+  await notices.nth(1).waitFor();
+  await field("Body").fill("");
+  await page.getByRole("region", { name: "Step Asked" }).getByRole("button", { name: "JSON" }).click();
+  await write("Definition", '{"url": ');
+  await button("Publish").click();
+  await notices.nth(2).waitFor();
+  expect((await weir.owner("GET", `${AUTOMATIONS}/${id}/versions`)).body.versions).toHaveLength(1);
 });

@@ -180,7 +180,7 @@ function Adding({ opened, around, state, steps, kinds }: AddingProps) {
         ? { layout: { ...layout, positions: { ...layout.positions, [made.key]: [...at] } } }
         : {}),
     });
-    choose(made.key, true);
+    choose(made.key, { isOpened: true });
   };
   return (
     <AddStep

@@ -45,7 +45,7 @@ export default function AutomationEditor(props: EditorProps) {
   const steps = useMemo(() => stepsIn(config), [config]);
   const [view, setView] = useState<View>(() => (isNarrow() ? "list" : "canvas"));
   const address = useChosen(steps);
-  const { chosen, choose, show, open, opened } = address;
+  const { chosen, choose, show, open, opened, isSettled } = address;
   const { kinds, titleOf } = useKinds();
   const actions = useStepActions(steps);
   const trigger = useMemo(
@@ -77,6 +77,7 @@ export default function AutomationEditor(props: EditorProps) {
   };
   const on = canvasEvents(around);
   const onTest = async (plan: TestPlan) => {
+    if (!isSettled()) return;
     try {
       await testing.start(plan);
       open(null);
@@ -100,6 +101,7 @@ export default function AutomationEditor(props: EditorProps) {
   const canPublish = mayChange && (differs || automation.status === "draft");
   const askPublish = async () => {
     if (publishing.isPublishing) return;
+    if (!isSettled()) return;
     if (!canPublish) return notify(t("Nothing to publish"));
     await store.save();
     const { draft } = store.get();
@@ -113,6 +115,7 @@ export default function AutomationEditor(props: EditorProps) {
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions: shortcuts that work in the whole editor
     <div
+      ref={address.box}
       data-panel={chosen === null ? undefined : ""}
       className="flex h-full min-h-0 flex-col"
       onKeyDown={onKeyDown}
@@ -126,7 +129,7 @@ export default function AutomationEditor(props: EditorProps) {
         mayChange={mayChange}
         isPublishing={publishing.isPublishing}
         canPublish={canPublish}
-        onView={setView}
+        onView={(next) => isSettled() && setView(next)}
         onUndo={on.onUndo}
         onRedo={on.onRedo}
         onFault={() => on.onNextFault(1)}

@@ -38,7 +38,7 @@ export interface Around {
   store: DraftStore;
   actions: Actions;
   nameOf: (key: string) => string;
-  choose: (key: string | null, isOpened?: boolean) => void;
+  choose: (key: string | null, how?: { isOpened?: boolean; isRemoved?: boolean }) => void;
   show: (key: string) => void;
   open: (opened: Opened | null) => void;
   /** Result of a step in the shown run. Undefined if it has none. */
@@ -86,7 +86,7 @@ export function removeSteps(
   const [only = ""] = keys;
   const words = keys.size === 1 ? nameOf(only) : plural(keys.size, { one: "# step", other: "# steps" });
   store.edit({ label: t("Remove {words}", { words }), config: takeOut(config, keys) });
-  if (chosen !== null && keys.has(chosen)) choose(null);
+  if (chosen !== null && keys.has(chosen)) choose(null, { isRemoved: true });
   if (next !== undefined) show(next);
   notify(t("Removed {words}. Press Ctrl+Z to undo.", { words }));
 }
@@ -110,7 +110,7 @@ export function canvasEvents(around: Around): CanvasEvents {
   return {
     ...layoutEvents(around, putLayout),
     onChoose: (key) => choose(key),
-    open: (key) => choose(key, true),
+    open: (key) => choose(key, { isOpened: true }),
     onAdd: (spot) => open({ as: "add", spot: onBranch(spot, steps(), actions) }),
     onConnect: (source, target) =>
       store.edit({
@@ -191,7 +191,7 @@ export function canvasEvents(around: Around): CanvasEvents {
       if (others.length > 0) open({ as: "unguarded", steps: keys, others });
       else removeSteps(around, keys);
     },
-    rename: (key) => choose(key, true),
+    rename: (key) => choose(key, { isOpened: true }),
     runTo: (key) => open({ as: "test", end: key }),
     pin(key) {
       const step = steps().find((each) => each.key === key);

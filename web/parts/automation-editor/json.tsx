@@ -43,7 +43,7 @@ export default function ConfigJson({ config, mayChange, canDraw, onChange }: Pro
         isInvalid={problem !== null}
       />
       {problem && (
-        <p role="alert" className="mt-1 text-xs text-bad">
+        <p role="alert" data-problem className="mt-1 text-xs text-bad">
           {problem}
         </p>
       )}

@@ -6,6 +6,7 @@ import type { Automation } from "../../calls.ts";
 import { refresh } from "../../data.ts";
 import { onEvent } from "../../live.ts";
 import { t } from "../../texts/text.ts";
+import { showProblem } from "../base/problem.ts";
 import { notify } from "../base/toast.tsx";
 import { TRIGGER, unsound } from "../canvas/config.ts";
 import type { Layout } from "../canvas/layout.ts";
@@ -133,26 +134,34 @@ export function usePublishing(
 /** The selection, and what is open next to it. */
 export function useChosen(steps: readonly StepValue[]) {
   const address = useAddress();
-  const { put } = address;
+  const { put, step } = address;
   const [opened, open] = useState<Opened | null>(null);
   const [isWide, setWide] = useState(false);
   const [focus, setFocus] = useState(0);
   const [shown, setShown] = useState<{ key: string; count: number } | null>(null);
-  const isThere = address.step === TRIGGER || steps.some(({ key }) => key === address.step);
+  const box = useRef<HTMLDivElement>(null);
+  /** Returns false, and shows the field, while the editor has a field whose text can't be used and would be lost. */
+  const isSettled = useCallback(() => {
+    if (!showProblem(box.current)) return true;
+    notify(t("Fix the invalid field first."), "bad");
+    return false;
+  }, []);
+  const isThere = step === TRIGGER || steps.some(({ key }) => key === step);
   const choose = useCallback(
-    (key: string | null, isOpened = false) => {
+    (key: string | null, { isOpened = false, isRemoved = false } = {}) => {
+      if (key !== step && !isRemoved && !isSettled()) return;
       put({ step: key, ...(key === null ? { tab: null } : {}) });
       if (isOpened) setFocus((count) => count + 1);
       if (key === null) setWide(false);
     },
-    [put],
+    [put, step, isSettled],
   );
   const show = useCallback(
     (key: string) => setShown((before) => ({ key, count: (before?.count ?? 0) + 1 })),
     [],
   );
   return {
-    chosen: isThere ? address.step : null,
+    chosen: isThere ? step : null,
     tab: address.tab,
     put,
     opened,
@@ -163,5 +172,7 @@ export function useChosen(steps: readonly StepValue[]) {
     shown,
     choose,
     show,
+    box,
+    isSettled,
   };
 }

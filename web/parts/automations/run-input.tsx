@@ -1,9 +1,10 @@
 import { PencilLine, Pin, PinOff } from "lucide-react";
-import { type ReactNode, useState } from "react";
+import { type ReactNode, useRef, useState } from "react";
 import type { Automation } from "../../calls.ts";
 import { t } from "../../texts/text.ts";
 import { Button } from "../base/button.tsx";
 import { Labelled } from "../base/labelled.tsx";
+import { showProblem } from "../base/problem.ts";
 import { readJson } from "../base/read-json.ts";
 import { jsonProblem } from "../base/texts.ts";
 import { When } from "../base/time.tsx";
@@ -51,6 +52,7 @@ export function useRunInput({ automation, config, takesRuns, onPin }: Options) {
   const { id, triggerType } = automation;
   const [kept, setKept] = useState(() => read(id));
   const [problem, setProblem] = useState<string | null>(null);
+  const box = useRef<HTMLDivElement>(null);
   const isWebhook = triggerType === "webhook";
   const known = useKnownInputs(automation, config);
   const { inputSchema, form } = config as { inputSchema?: Values; form?: { schema?: Values } };
@@ -79,7 +81,7 @@ export function useRunInput({ automation, config, takesRuns, onPin }: Options) {
   /** Null if the entered text is invalid. The field shows why. */
   const take = (): RunInput | null => {
     if (way === "none") return { input: null };
-    if (way === "form") return { input: values };
+    if (way === "form") return showProblem(box.current) ? null : { input: values };
     if (chosen) {
       if (found.value === undefined) return null; // the field shows why
       return takesRuns && chosen.runId !== null ? { fromRunId: chosen.runId } : { input: found.value };
@@ -92,7 +94,7 @@ export function useRunInput({ automation, config, takesRuns, onPin }: Options) {
     }
   };
   const fields: ReactNode = (
-    <div className="space-y-3">
+    <div ref={box} className="space-y-3">
       <Labelled label={isWebhook ? t("Payload") : t("Input")}>
         {(wiring) => (
           <select

@@ -72,7 +72,7 @@ export function StepForm({ step, steps, actions, kinds, faults, at, ...on }: Pro
             connectionId={step.connectionId ?? ""}
             value={step.definition ?? {}}
             onChange={(definition) => on.onChange({ ...step, definition }, "definition")}
-            onProblem={() => undefined} // the editor shows the error, and keeps the last valid value
+            onProblem={() => undefined} // the form shows it, and nothing is published before it is fixed
             faults={faults}
             at={[...at, "definition"]}
           />

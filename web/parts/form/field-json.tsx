@@ -1,7 +1,9 @@
 import { useState } from "react";
 import { Labelled } from "../base/labelled.tsx";
+import { refusing } from "../base/problem.ts";
 import { readJson } from "../base/read-json.ts";
 import { jsonProblem } from "../base/texts.ts";
+import { useUnsaved } from "../base/unsaved.tsx";
 import { type FieldProps, messagesOf } from "./field-frame.tsx";
 import { aboutOf, titleOf } from "./schema.ts";
 
@@ -10,6 +12,7 @@ export function JsonField({ name, schema, isRequired, value, faults, onChange }:
   const [typed, setTyped] = useState("");
   const [problem, setProblem] = useState<string | null>(null);
   const isTyped = problem !== null || JSON.stringify(readField(typed).value) === JSON.stringify(value);
+  useUnsaved(problem !== null);
   const text = isTyped ? typed : JSON.stringify(value, null, 2);
   return (
     <Labelled
@@ -21,6 +24,7 @@ export function JsonField({ name, schema, isRequired, value, faults, onChange }:
       {(wiring) => (
         <textarea
           {...wiring}
+          {...refusing(problem)}
           className="field font-mono text-xs"
           rows={Math.min(Math.max(text.split("\n").length, 2), 14)}
           spellCheck={false}

@@ -82,7 +82,9 @@ export function FormFrame({ title, aside, call, drawn, isChanged, verb = t("Save
         event.preventDefault();
         send();
       }}
-      onKeyDown={(event) => (event.ctrlKey || event.metaKey) && event.key === "Enter" && send()}
+      onKeyDown={(event) =>
+        (event.ctrlKey || event.metaKey) && event.key === "Enter" && form.current?.requestSubmit()
+      }
     >
       <Locked isOn={call.isPending}>
         <Section title={title} aside={aside}>

@@ -1,5 +1,6 @@
-import { type ReactNode, useState } from "react";
+import { type ReactNode, useRef, useState } from "react";
 import { t } from "../../texts/text.ts";
+import { showProblem } from "../base/problem.ts";
 import { readJson } from "../base/read-json.ts";
 import { jsonProblem } from "../base/texts.ts";
 import { Code } from "../editor/code.tsx";
@@ -28,9 +29,10 @@ export function FormOrJson({ canDraw = true, value, onChange, onProblem, ...rest
   const way = canDraw ? chosen : "json";
   const [typed, setTyped] = useState<string | null>(null);
   const [problem, setProblem] = useState<string | null>(null);
+  const box = useRef<HTMLDivElement>(null);
   const text = typed ?? JSON.stringify(value, null, 2);
   const turn = (to: "form" | "json") => {
-    if (problem !== null) return;
+    if (showProblem(box.current)) return;
     setTyped(null);
     setChosen(to);
   };
@@ -48,7 +50,7 @@ export function FormOrJson({ canDraw = true, value, onChange, onProblem, ...rest
     onProblem(message);
   };
   return (
-    <div>
+    <div ref={box}>
       <fieldset className="mb-4 inline-flex rounded-md border border-strong-line p-0.5">
         <legend className="sr-only">{t("Edit as")}</legend>
         {(["form", "json"] as const).map((each) => (
@@ -79,7 +81,11 @@ export function FormOrJson({ canDraw = true, value, onChange, onProblem, ...rest
             isInvalid={problem !== null}
             {...(rest.tables ? { tables: rest.tables } : {})}
           />
-          {problem && <p className="mt-1 text-xs text-bad">{problem}</p>}
+          {problem && (
+            <p data-problem className="mt-1 text-xs text-bad">
+              {problem}
+            </p>
+          )}
         </>
       )}
     </div>
