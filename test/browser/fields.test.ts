@@ -118,3 +118,17 @@ test("invalid JSON in a field is shown, and nothing is sent or published before 
   await notices.nth(2).waitFor();
   expect((await weir.owner("GET", `${AUTOMATIONS}/${id}/versions`)).body.versions).toHaveLength(1);
 });
+
+test("line breaks in a text are kept by fields of one line", async () => {
+  const { page, weir, go } = seen;
+  const definition = { title: "one\ntwo", description: "x" };
+  const { id } = await makeAction(weir.owner, { kind: "approval_gate", definition });
+  await go(`/actions/${id}`);
+  await field("Title").press("End");
+  await page.keyboard.type("!");
+  await button("Save").click();
+  await page.getByText("Action saved", { exact: true }).waitFor();
+  expect((await weir.owner("GET", `${ACTIONS}/${id}`)).body.definition.title).toMatch(
+    /^one\ntwo!$|^one!\ntwo$/,
+  );
+});

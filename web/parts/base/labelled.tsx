@@ -1,5 +1,6 @@
 import { type ReactNode, useId } from "react";
 import { Coded } from "./coded.tsx";
+import { useHasLines } from "./lines.ts";
 
 interface Wiring {
   id: string;
@@ -76,20 +77,32 @@ export function TextField({
   autoFocus,
   ...rest
 }: TextProps) {
+  const hasLines = useHasLines(value);
   return (
     <Labelled label={label} isRequired={isRequired} about={about ?? null} fault={fault}>
-      {(wiring) => (
-        <input
-          {...wiring}
-          {...rest}
-          // biome-ignore lint/a11y/noAutofocus: only for the first field of a form that was just opened
-          autoFocus={autoFocus}
-          className="field"
-          autoComplete="off"
-          value={value}
-          onChange={(event) => onChange(event.target.value)}
-        />
-      )}
+      {(wiring) =>
+        hasLines ? (
+          <textarea
+            {...wiring}
+            rows={3}
+            className="field"
+            maxLength={rest.maxLength}
+            value={value}
+            onChange={(event) => onChange(event.target.value)}
+          />
+        ) : (
+          <input
+            {...wiring}
+            {...rest}
+            // biome-ignore lint/a11y/noAutofocus: only for the first field of a form that was just opened
+            autoFocus={autoFocus}
+            className="field"
+            autoComplete="off"
+            value={value}
+            onChange={(event) => onChange(event.target.value)}
+          />
+        )
+      }
     </Labelled>
   );
 }

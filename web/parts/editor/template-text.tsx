@@ -1,5 +1,7 @@
 import { type KeyboardEvent, type SyntheticEvent, useContext, useId, useRef, useState } from "react";
 import { t } from "../../texts/text.ts";
+import { useHasLines } from "../base/lines.ts";
+import { refusing } from "../base/problem.ts";
 import { EvaluatedText } from "./evaluated.tsx";
 import { fitting, openTemplate, TemplatePaths } from "./template-paths.ts";
 
@@ -16,6 +18,8 @@ interface Props {
   className?: string;
   placeholder?: string;
   inputMode?: "decimal" | undefined;
+  /** Why its form can't be sent. */
+  problem?: string | null;
   id?: string;
   "aria-label"?: string;
   "aria-invalid"?: true | undefined;
@@ -29,10 +33,13 @@ interface Offer {
 }
 
 /** A field for text with templates. After `{{` it completes values of the last run. */
-export function TemplateText({ value, onChange, as = "template", isLong, className = "", ...rest }: Props) {
+export function TemplateText(props: Props) {
+  const { value, onChange, as = "template", isLong, className = "", problem, ...rest } = props;
   const paths = useContext(TemplatePaths);
   const list = useId();
   const field = useRef<HTMLInputElement & HTMLTextAreaElement>(null);
+  const hasLines = useHasLines(value);
+  const refusal = refusing(problem);
   const [from, setFrom] = useState(-1);
   const [at, setAt] = useState(0);
   const caret = field.current?.selectionStart ?? value.length;
@@ -77,7 +84,11 @@ export function TemplateText({ value, onChange, as = "template", isLong, classNa
   };
   const wiring = {
     ...rest,
-    ref: field,
+    ...refusal,
+    ref: (element: (HTMLInputElement & HTMLTextAreaElement) | null) => {
+      field.current = element;
+      refusal.ref(element);
+    },
     value,
     spellCheck: false,
     autoComplete: "off",
@@ -95,35 +106,47 @@ export function TemplateText({ value, onChange, as = "template", isLong, classNa
   };
   return (
     <div className="relative grow">
-      {isLong ? <textarea {...wiring} rows={3} /> : <input {...wiring} type="text" />}
-      {offers.length > 0 && (
-        <div
-          id={list}
-          role="listbox"
-          aria-label={t("Values from the last run")}
-          className="absolute top-full left-0 z-20 mt-1 max-h-64 min-w-full sm:w-max sm:max-w-lg overflow-y-auto rounded-md border border-strong-line bg-raised py-1 shadow-lg"
-        >
-          {offers.map((offer, index) => (
-            // biome-ignore lint/a11y/useKeyWithClickEvents: the field above keeps the focus and handles the keys
-            <div
-              key={offer.name}
-              id={`${list}-${index}`}
-              role="option"
-              aria-selected={index === at}
-              tabIndex={-1}
-              onMouseDown={(event) => event.preventDefault()} // the field keeps the focus
-              onClick={() => pick(offer)}
-              className={`flex cursor-pointer gap-3 px-2.5 py-1 font-mono text-xs ${index === at ? "bg-accent text-on-accent" : ""}`}
-            >
-              <span className="max-w-[75%] shrink-0 truncate">{offer.name}</span>
-              <span className={`ml-auto min-w-0 truncate ${index === at ? "" : "text-faint"}`} dir="auto">
-                {offer.shows}
-              </span>
-            </div>
-          ))}
-        </div>
-      )}
+      {isLong || hasLines ? <textarea {...wiring} rows={3} /> : <input {...wiring} type="text" />}
+      {offers.length > 0 && <Offers id={list} of={offers} at={at} onPick={pick} />}
       {offers.length === 0 && <EvaluatedText text={value} as={as} />}
+    </div>
+  );
+}
+
+interface OffersProps {
+  id: string;
+  of: readonly Offer[];
+  /** The selected one. */
+  at: number;
+  onPick: (offer: Offer) => void;
+}
+
+function Offers({ id, of, at, onPick }: OffersProps) {
+  return (
+    <div
+      id={id}
+      role="listbox"
+      aria-label={t("Values from the last run")}
+      className="absolute top-full left-0 z-20 mt-1 max-h-64 min-w-full sm:w-max sm:max-w-lg overflow-y-auto rounded-md border border-strong-line bg-raised py-1 shadow-lg"
+    >
+      {of.map((offer, index) => (
+        // biome-ignore lint/a11y/useKeyWithClickEvents: the field above keeps the focus and handles the keys
+        <div
+          key={offer.name}
+          id={`${id}-${index}`}
+          role="option"
+          aria-selected={index === at}
+          tabIndex={-1}
+          onMouseDown={(event) => event.preventDefault()} // the field keeps the focus
+          onClick={() => onPick(offer)}
+          className={`flex cursor-pointer gap-3 px-2.5 py-1 font-mono text-xs ${index === at ? "bg-accent text-on-accent" : ""}`}
+        >
+          <span className="max-w-[75%] shrink-0 truncate">{offer.name}</span>
+          <span className={`ml-auto min-w-0 truncate ${index === at ? "" : "text-faint"}`} dir="auto">
+            {offer.shows}
+          </span>
+        </div>
+      ))}
     </div>
   );
 }
