@@ -30,6 +30,18 @@ async function openForm(path: string, schema: object) {
   };
 }
 
+/** Opens an action, and returns its definition as it is after `Save`. */
+async function openAction(kind: string, definition: object) {
+  const { page, weir, go } = seen;
+  const { id } = await makeAction(weir.owner, { kind, definition });
+  await go(`/actions/${id}`);
+  return async () => {
+    await button("Save").click();
+    await page.getByText("Action saved", { exact: true }).last().waitFor();
+    return (await weir.owner("GET", `${ACTIONS}/${id}`)).body.definition;
+  };
+}
+
 test("numbers are sent as typed, and those beyond doubles are refused instead of rounded", async () => {
   const number = { type: "number" };
   const send = await openForm("numbers", {
@@ -120,15 +132,44 @@ test("invalid JSON in a field is shown, and nothing is sent or published before 
 });
 
 test("line breaks in a text are kept by fields of one line", async () => {
-  const { page, weir, go } = seen;
-  const definition = { title: "one\ntwo", description: "x" };
-  const { id } = await makeAction(weir.owner, { kind: "approval_gate", definition });
-  await go(`/actions/${id}`);
-  await field("Title").press("End");
-  await page.keyboard.type("!");
+  const saved = await openAction("approval_gate", { title: "one\ntwo" });
+  await field("Title").press("Control+Home");
+  await seen.page.keyboard.type("No. ");
+  expect((await saved()).title).toBe("No. one\ntwo");
+});
+
+test("values by name keep their types, and those of any type are edited as text or JSON", async () => {
+  const { page } = seen;
+  const parameters = { a: 9, text: "9", gone: null, list: [1], label: "old" };
+  const saved = await openAction("duckdb_transform", { sql: "SELECT 1", parameters });
+  await field("Parameters: value 5").fill("new");
+  await field("Parameters: value 1").fill("10.50");
+  await page.getByRole("group", { name: "Parameters" }).getByRole("button", { name: "Add" }).click();
+  await field("Parameters: name 6").fill("flag");
+  await field("Parameters: value 6").fill("[true");
   await button("Save").click();
-  await page.getByText("Action saved", { exact: true }).waitFor();
-  expect((await weir.owner("GET", `${ACTIONS}/${id}`)).body.definition.title).toMatch(
-    /^one\ntwo!$|^one!\ntwo$/,
-  );
+  await page.locator("input:invalid:focus").waitFor();
+  await field("Parameters: value 6").fill("true");
+  await page.getByLabel("Parameters: type 2").selectOption("JSON");
+  expect((await saved()).parameters).toEqual({ ...parameters, text: 9, label: "new", a: 10.5, flag: true });
+});
+
+test("names of headers are checked before they are saved, and lists in a query stay lists", async () => {
+  const { page } = seen;
+  const query = { tag: ["a", "b"], none: null, page: "1" };
+  const headers = { "X-A": "1" };
+  const saved = await openAction("http_request", { url: "https://a.example", headers, query });
+  await field("Query: value 3").fill("2");
+  await page.getByRole("group", { name: "Headers" }).getByRole("button", { name: "Add" }).click();
+  await field("Headers: value 2").fill("2");
+  await page.getByText("Enter a name.").waitFor();
+  await field("Headers: name 2").fill("X-A");
+  await page.getByText("This name is already used.").waitFor();
+  await button("Save").click();
+  await page.locator("input:invalid:focus").waitFor();
+  await field("Headers: name 2").fill("X-B");
+  expect(await saved()).toMatchObject({
+    headers: { "X-A": "1", "X-B": "2" },
+    query: { ...query, page: "2" },
+  });
 });

@@ -1,17 +1,16 @@
 import { useState } from "react";
 import { Labelled } from "../base/labelled.tsx";
 import { refusing } from "../base/problem.ts";
-import { readJson } from "../base/read-json.ts";
-import { jsonProblem } from "../base/texts.ts";
 import { useUnsaved } from "../base/unsaved.tsx";
 import { type FieldProps, messagesOf } from "./field-frame.tsx";
 import { aboutOf, titleOf } from "./schema.ts";
+import { isSame, readField } from "./typed.ts";
 
 /** A field as JSON, for values that have no form. */
 export function JsonField({ name, schema, isRequired, value, faults, onChange }: FieldProps) {
   const [typed, setTyped] = useState("");
   const [problem, setProblem] = useState<string | null>(null);
-  const isTyped = problem !== null || JSON.stringify(readField(typed).value) === JSON.stringify(value);
+  const isTyped = problem !== null || isSame(readField(typed).value, value);
   useUnsaved(problem !== null);
   const text = isTyped ? typed : JSON.stringify(value, null, 2);
   return (
@@ -39,16 +38,4 @@ export function JsonField({ name, schema, isRequired, value, faults, onChange }:
       )}
     </Labelled>
   );
-}
-
-/** Parses text as JSON. Empty text means no value, and a bare template or word is a string. */
-function readField(text: string): { value: unknown; problem: string | null } {
-  if (text.trim() === "") return { value: undefined, problem: null };
-  try {
-    return { value: readJson(text), problem: null };
-  } catch (error) {
-    if (/^[^[{"]/.test(text.trim()) || /^\{\{.*\}\}$/s.test(text.trim()))
-      return { value: text.trim(), problem: null };
-    return { value: undefined, problem: jsonProblem(error) };
-  }
 }

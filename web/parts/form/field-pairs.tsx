@@ -1,29 +1,58 @@
 import { Plus, Trash2 } from "lucide-react";
 import { useState } from "react";
+import type { Schema } from "../../calls.ts";
 import { t } from "../../texts/text.ts";
 import { Button, IconButton } from "../base/button.tsx";
+import { refusing } from "../base/problem.ts";
 import { TemplateText } from "../editor/template-text.tsx";
 import { asObject, type FieldProps, Frame, messagesOf } from "./field-frame.tsx";
-import { aboutOf, titleOf } from "./schema.ts";
+import { aboutOf, isAny, isScalar, titleOf } from "./schema.ts";
+import { isSame, readField } from "./typed.ts";
 
 interface Pair {
   name: string;
-  value: string;
+  /** Unchanged until the text is edited. */
+  value: unknown;
+  text: string;
+  /** Whether the text is JSON, which can also be a bare word or a template. */
+  isJson: boolean;
 }
 
-const asText = (value: unknown): string => (typeof value === "string" ? value : JSON.stringify(value));
+const pairOf = ([name, value]: [string, unknown]): Pair => ({
+  name,
+  value,
+  text: typeof value === "string" ? value : JSON.stringify(value),
+  isJson: typeof value !== "string",
+});
+
+const objectOf = (pairs: readonly Pair[]) =>
+  Object.fromEntries(pairs.filter(({ name }) => name !== "").map(({ name, value }) => [name, value]));
+
+const problemOf = ({ text, isJson }: Pair) => (isJson ? readField(text).problem : null);
+
+/** The pair after a change of its text or type. An invalid text changes no value. */
+function edited(pair: Pair): Pair {
+  const { value = "", problem } = pair.isJson ? readField(pair.text) : { value: pair.text, problem: null };
+  return problem === null ? { ...pair, value } : pair;
+}
+
+function nameFault(pairs: readonly Pair[], at: number): string | null {
+  const { name, text } = pairs[at] as Pair;
+  if (name === "") return text === "" ? null : t("Enter a name.");
+  return pairs.findIndex((pair) => pair.name === name) < at ? t("This name is already used.") : null;
+}
 
 /** An object with arbitrary names, such as headers. */
-export function Pairs({ name, schema, value, faults, onChange }: FieldProps) {
-  const [pairs, setPairs] = useState<Pair[]>(() =>
-    Object.entries(asObject(value)).map(([key, of]) => ({ name: key, value: asText(of) })),
-  );
-  const put = (next: Pair[]) => {
+export function Pairs({ name, schema, value, faults, onChange, of }: FieldProps & { of: Schema }) {
+  const [written, setPairs] = useState<readonly Pair[]>([]);
+  // Other parts of the form can change the value too.
+  const pairs = isSame(objectOf(written), asObject(value))
+    ? written
+    : Object.entries(asObject(value)).map(pairOf);
+  const put = (next: readonly Pair[]) => {
     setPairs(next);
-    const named = next.filter((pair) => pair.name !== "");
-    onChange(
-      named.length === 0 ? undefined : Object.fromEntries(named.map((pair) => [pair.name, pair.value])),
-    );
+    const object = objectOf(next);
+    onChange(Object.keys(object).length === 0 ? undefined : object);
   };
   const title = titleOf(name, schema);
   return (
@@ -32,7 +61,11 @@ export function Pairs({ name, schema, value, faults, onChange }: FieldProps) {
       about={aboutOf(schema)}
       fault={messagesOf(faults)}
       aside={
-        <Button kind="quiet" icon={Plus} onClick={() => setPairs([...pairs, { name: "", value: "" }])}>
+        <Button
+          kind="quiet"
+          icon={Plus}
+          onClick={() => setPairs([...pairs, { name: "", value: "", text: "", isJson: isAny(of) }])}
+        >
           {t("Add")}
         </Button>
       }
@@ -40,35 +73,76 @@ export function Pairs({ name, schema, value, faults, onChange }: FieldProps) {
       {pairs.length > 0 && (
         <div className="space-y-2">
           {pairs.map((pair, at) => (
-            // biome-ignore lint/suspicious/noArrayIndexKey: a pair's name changes while it is typed
-            <div key={at} className="flex items-center gap-2">
-              <input
-                aria-label={t("{title}: name {at}", { title, at: at + 1 })}
-                className="field max-w-48 font-mono text-xs"
-                value={pair.name}
-                onChange={(event) =>
-                  put(
-                    pairs.map((each, index) => (index === at ? { ...each, name: event.target.value } : each)),
-                  )
-                }
-              />
-              <TemplateText
-                aria-label={t("{title}: value {at}", { title, at: at + 1 })}
-                className="font-mono text-xs"
-                value={pair.value}
-                onChange={(next) =>
-                  put(pairs.map((each, index) => (index === at ? { ...each, value: next } : each)))
-                }
-              />
-              <IconButton
-                icon={Trash2}
-                label={t("Remove {title} {at}", { title, at: at + 1 })}
-                onClick={() => put(pairs.filter((_, index) => index !== at))}
-              />
-            </div>
+            <PairFields
+              // biome-ignore lint/suspicious/noArrayIndexKey: a pair's name changes while it is typed
+              key={at}
+              title={title}
+              number={at + 1}
+              pair={pair}
+              hasTypes={!isScalar(of) || pair.isJson}
+              nameFault={nameFault(pairs, at)}
+              onChange={(next) => put(pairs.with(at, next))}
+              onRemove={() => put(pairs.filter((_, index) => index !== at))}
+            />
           ))}
         </div>
       )}
     </Frame>
+  );
+}
+
+interface PairProps {
+  title: string;
+  number: number;
+  pair: Pair;
+  hasTypes: boolean;
+  nameFault: string | null;
+  onChange: (pair: Pair) => void;
+  onRemove: () => void;
+}
+
+function PairFields({ title, number, pair, hasTypes, nameFault, onChange, onRemove }: PairProps) {
+  const problem = problemOf(pair);
+  const fault = nameFault ?? problem;
+  return (
+    <div>
+      <div className={`flex items-center gap-2 ${hasTypes ? "flex-wrap @md:flex-nowrap" : ""}`}>
+        <input
+          {...refusing(nameFault)}
+          aria-label={t("{title}: name {at}", { title, at: number })}
+          aria-invalid={nameFault ? true : undefined}
+          className={`field max-w-48 font-mono text-xs ${hasTypes ? "w-0! grow" : ""}`}
+          value={pair.name}
+          onChange={({ target }) => onChange({ ...pair, name: target.value })}
+        />
+        {hasTypes && (
+          <select
+            aria-label={t("{title}: type {at}", { title, at: number })}
+            className="field w-auto text-xs"
+            value={pair.isJson ? "json" : "text"}
+            onChange={({ target }) => onChange(edited({ ...pair, isJson: target.value === "json" }))}
+          >
+            <option value="text">{t("Text")}</option>
+            <option value="json">JSON</option>
+          </select>
+        )}
+        <div className={`grow ${hasTypes ? "order-last basis-full @md:order-none @md:basis-auto" : ""}`}>
+          <TemplateText
+            aria-label={t("{title}: value {at}", { title, at: number })}
+            aria-invalid={problem ? true : undefined}
+            className="font-mono text-xs"
+            value={pair.text}
+            problem={problem}
+            onChange={(text) => onChange(edited({ ...pair, text }))}
+          />
+        </div>
+        <IconButton
+          icon={Trash2}
+          label={t("Remove {title} {at}", { title, at: number })}
+          onClick={onRemove}
+        />
+      </div>
+      {fault && <p className="mt-1 text-xs text-bad">{fault}</p>}
+    </div>
   );
 }

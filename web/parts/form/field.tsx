@@ -33,7 +33,7 @@ export function Field(props: FieldProps) {
     case "shapes":
       return <Shapes {...props} of={drawn.of} />;
     case "pairs":
-      return <Pairs {...props} />;
+      return <Pairs {...props} of={drawn.of} />;
     case "json":
       return <JsonField {...props} />;
     default:

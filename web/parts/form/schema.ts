@@ -9,7 +9,7 @@ export type Drawn =
   | { as: "lines"; isNumber: boolean }
   | { as: "items"; of: Schema }
   | { as: "group"; of: Schema }
-  | { as: "pairs" }
+  | { as: "pairs"; of: Schema }
   | { as: "variants"; tag: string; of: readonly { name: string; schema: Schema }[] }
   | { as: "shapes"; of: readonly { name: string; schema: Schema }[] }
   | { as: "json" };
@@ -27,6 +27,17 @@ const membersOf = (schema: Schema): Schema[] => {
   const any = schema.anyOf ?? schema.oneOf;
   return Array.isArray(any) ? any.map((each) => asSchema(each) ?? {}) : [];
 };
+
+const SCALARS = ["string", "number", "integer", "boolean", "null"];
+
+/** Returns whether a schema allows no lists and objects. */
+export function isScalar(schema: Schema): boolean {
+  const members = membersOf(schema);
+  return members.length > 0 ? members.every(isScalar) : SCALARS.includes(String(schema.type));
+}
+
+/** Returns whether a schema allows all types. */
+export const isAny = (schema: Schema): boolean => schema.type === undefined && membersOf(schema).length === 0;
 
 const LONG_TEXT = 2000;
 const LONG_NAMES = /^(sql|body|markdown|prompt|instructions|description|where|when)$/;
@@ -85,10 +96,7 @@ function drawnUnion(members: readonly Schema[]): Drawn {
   const titled = members.map((schema) => ({ name: String(schema.title ?? ""), schema }));
   if (titled.every(({ name, schema }) => name !== "" && propertiesOf(schema).length > 0))
     return { as: "shapes", of: titled };
-  const isScalar = members.every(({ type }) =>
-    ["string", "number", "integer", "boolean"].includes(String(type)),
-  );
-  return isScalar ? { as: "text", isSecret: false, isLong: false } : { as: "json" };
+  return members.every(isScalar) ? { as: "text", isSecret: false, isLong: false } : { as: "json" };
 }
 
 function drawnArray(items: Schema): Drawn {
@@ -100,8 +108,9 @@ function drawnArray(items: Schema): Drawn {
 
 function drawnObject(schema: Schema): Drawn {
   if (propertiesOf(schema).length > 0) return { as: "group", of: schema };
-  const values = schema.patternProperties ?? schema.additionalProperties;
-  return asSchema(values) ? { as: "pairs" } : { as: "json" };
+  const [values = schema.additionalProperties] = Object.values(asSchema(schema.patternProperties) ?? {});
+  const of = asSchema(values);
+  return of && of.type !== "object" && of.type !== "array" ? { as: "pairs", of } : { as: "json" };
 }
 
 /** Returns whether a field is short enough for half a row. */

@@ -1,5 +1,7 @@
 import { useState } from "react";
 import { compareNumbers, exactOf } from "../../../src/base/json-numbers.ts";
+import { readJson } from "../base/read-json.ts";
+import { jsonProblem } from "../base/texts.ts";
 
 /** Parses a number. Templates, invalid numbers and numbers beyond doubles stay text: the API reports the error. */
 export function toNumber(text: string): unknown {
@@ -9,11 +11,27 @@ export function toNumber(text: string): unknown {
   return compareNumbers(exactOf(text), value) === 0 ? value : text;
 }
 
+/** Returns whether two values are the same JSON. */
+export const isSame = (one: unknown, other: unknown): boolean =>
+  JSON.stringify(one) === JSON.stringify(other);
+
+/** Parses text as JSON. Empty text means no value, and a bare template or word is a string. */
+export function readField(text: string): { value: unknown; problem: string | null } {
+  if (text.trim() === "") return { value: undefined, problem: null };
+  try {
+    return { value: readJson(text), problem: null };
+  } catch (error) {
+    if (/^[^[{"]/.test(text.trim()) || /^\{\{.*\}\}$/s.test(text.trim()))
+      return { value: text.trim(), problem: null };
+    return { value: undefined, problem: jsonProblem(error) };
+  }
+}
+
 /**
  * The text of a field whose value has another type. Typed text is kept as long as it means the same as the value,
  * which other parts of the form can change too.
  */
 export function useTyped(value: unknown, read: (text: string) => unknown, written: string) {
   const [typed, setTyped] = useState("");
-  return [JSON.stringify(read(typed)) === JSON.stringify(value) ? typed : written, setTyped] as const;
+  return [isSame(read(typed), value) ? typed : written, setTyped] as const;
 }
