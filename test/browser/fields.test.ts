@@ -173,3 +173,27 @@ test("names of headers are checked before they are saved, and lists in a query s
     query: { ...query, page: "2" },
   });
 });
+
+test("templates in place of a choice, a checkbox or a list are shown and kept", async () => {
+  const { page } = seen;
+  const definition = {
+    url: "https://a.example",
+    method: "{{payload.m}}",
+    followRedirects: "{{payload.f}}",
+    headers: "{{payload.h}}",
+    expectStatus: "{{payload.s}}",
+  };
+  const saved = await openAction("http_request", definition);
+  await page.getByText(/^More settings/).click();
+  expect(await page.getByLabel("Method").inputValue()).toBe("{{payload.m}}");
+  for (const [name, template] of [
+    ["Headers", definition.headers],
+    ["Follow redirects", definition.followRedirects],
+    ["Expect status", definition.expectStatus],
+  ] as const)
+    expect(await field(name).inputValue()).toBe(template);
+  await field("Follow redirects").fill("");
+  await page.getByRole("checkbox", { name: "Follow redirects" }).uncheck();
+  await page.getByLabel("Method").selectOption("POST");
+  expect(await saved()).toEqual({ ...definition, method: "POST", followRedirects: false });
+});

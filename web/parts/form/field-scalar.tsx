@@ -63,21 +63,14 @@ export function Scalar({
       {(wiring) => {
         if (drawn.as === "choice") {
           return (
-            <select
-              {...wiring}
-              className="field"
+            <Choice
+              wiring={wiring}
               value={typeof value === "string" ? value : ""}
-              onChange={(event) => onChange(event.target.value || undefined)}
-            >
-              {!(isRequired && typeof value === "string") && (
-                <option value="">{hint ? t("{value} (default)", { value: hint }) : "–"}</option>
-              )}
-              {drawn.options.map((option) => (
-                <option key={option.value} value={option.value}>
-                  {option.name ?? option.value}
-                </option>
-              ))}
-            </select>
+              options={drawn.options}
+              none={hint ? t("{value} (default)", { value: hint }) : "–"}
+              isRequired={isRequired}
+              onChange={(next) => onChange(next || undefined)}
+            />
           );
         }
         if (drawn.as === "lines")
@@ -162,6 +155,32 @@ export function Scalar({
         );
       }}
     </Labelled>
+  );
+}
+
+interface ChoiceProps {
+  wiring: object;
+  value: string;
+  options: readonly { value: string; name?: string }[];
+  /** Text for no value. */
+  none: string;
+  isRequired: boolean;
+  onChange: (value: string) => void;
+}
+
+/** A list of options. A value that is none of them, such as a template, is shown too. */
+function Choice({ wiring, value, options, none, isRequired, onChange }: ChoiceProps) {
+  const isOther = value !== "" && !options.some((option) => option.value === value);
+  return (
+    <select {...wiring} className="field" value={value} onChange={(event) => onChange(event.target.value)}>
+      {!(isRequired && value !== "") && <option value="">{none}</option>}
+      {isOther && <option>{value}</option>}
+      {options.map((option) => (
+        <option key={option.value} value={option.value}>
+          {option.name ?? option.value}
+        </option>
+      ))}
+    </select>
   );
 }
 

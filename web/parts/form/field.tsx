@@ -19,10 +19,16 @@ import {
   titleOf,
 } from "./schema.ts";
 
+/** Fields that show and edit text. */
+const WITH_TEXT: readonly Drawn["as"][] = ["choice", "number", "text", "json"];
+
 /** A field of a generated form, as its schema requires. */
 export function Field(props: FieldProps) {
   const { name, schema } = props;
   const drawn = drawnAs(name, schema);
+  // A template takes the place of any value.
+  if (typeof props.value === "string" && !WITH_TEXT.includes(drawn.as))
+    return <Scalar {...props} drawn={{ as: "text", isSecret: false, isLong: false }} />;
   switch (drawn.as) {
     case "group":
       return <Group {...props} of={drawn.of} />;
