@@ -197,3 +197,13 @@ test("templates in place of a choice, a checkbox or a list are shown and kept", 
   await page.getByLabel("Method").selectOption("POST");
   expect(await saved()).toEqual({ ...definition, method: "POST", followRedirects: false });
 });
+
+test("a required question with two answers can be answered with no", async () => {
+  const send = await openForm("attending", {
+    type: "object",
+    properties: { coming: { type: "boolean" }, vegan: { type: "boolean" } },
+    required: ["coming"],
+  });
+  await seen.page.getByLabel("Coming").selectOption("No");
+  expect(await send()).toEqual({ body: '{"coming":false}', status: 202 });
+});

@@ -31,16 +31,35 @@ export function Scalar({
   if (drawn.as === "yes") {
     const isOn = typeof value === "boolean" ? value : fallback === true;
     return (
-      <Labelled label={title} about={aboutOf(schema)} fault={messagesOf(faults)}>
-        {(wiring) => (
-          <input
-            {...wiring}
-            type="checkbox"
-            className="size-4 accent-accent"
-            checked={isOn}
-            onChange={(event) => onChange(event.target.checked)}
-          />
-        )}
+      <Labelled
+        label={title}
+        isRequired={isRequired && fallback === undefined}
+        about={aboutOf(schema)}
+        fault={messagesOf(faults)}
+      >
+        {(wiring) =>
+          isRequired && fallback === undefined ? (
+            <Choice
+              wiring={wiring}
+              value={typeof value === "boolean" ? String(value) : ""}
+              options={[
+                { value: "true", name: t("Yes") },
+                { value: "false", name: t("No") },
+              ]}
+              none="–"
+              isRequired
+              onChange={(next) => onChange(next === "" ? undefined : next === "true")}
+            />
+          ) : (
+            <input
+              {...wiring}
+              type="checkbox"
+              className="size-4 accent-accent"
+              checked={isOn}
+              onChange={(event) => onChange(event.target.checked)}
+            />
+          )
+        }
       </Labelled>
     );
   }
