@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { openSeen, type Seen } from "../support/seen.ts";
-import { AUTOMATIONS, branch, created, makeAction } from "../support/work.ts";
+import { AUTOMATIONS, branch, created, makeAction, until } from "../support/work.ts";
 
 let seen: Seen;
 beforeAll(async () => {
@@ -206,4 +206,34 @@ test("a required question with two answers can be answered with no", async () =>
   });
   await seen.page.getByLabel("Coming").selectOption("No");
   expect(await send()).toEqual({ body: '{"coming":false}', status: 202 });
+});
+
+test("a step's new key reaches every template that names it, in the steps and in the response", async () => {
+  const { page, weir, go } = seen;
+  const sql = (text: string) => ({ kind: "duckdb_transform", definition: { sql: text } });
+  const { id } = created(
+    await weir.owner("POST", AUTOMATIONS, {
+      name: "Renamed",
+      triggerType: "webhook",
+      config: {
+        path: "renamed",
+        response: { body: { rows: "{{steps.a.result.rows}}" } },
+        steps: [
+          { key: "a", ...sql("SELECT 1") },
+          { key: "b", ...sql("SELECT 2"), dependsOn: ["a"], when: 'steps["a"].result.rows > 0' },
+        ],
+      },
+    }),
+  );
+  await go(`/automations/${id}/edit?step=a`);
+  await field("Key").fill("first");
+  await page.keyboard.press("Enter");
+  await page.keyboard.press("Control+s");
+  const { config } = await until(
+    weir.owner,
+    `${AUTOMATIONS}/${id}/draft`,
+    (draft) => draft.config !== undefined,
+  );
+  expect(config.response.body).toEqual({ rows: "{{steps.first.result.rows}}" });
+  expect(config.steps[1]).toMatchObject({ dependsOn: ["first"], when: "steps.first.result.rows > 0" });
 });

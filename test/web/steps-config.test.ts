@@ -5,6 +5,7 @@ import {
   freshKey,
   putInStep,
   renamed,
+  renameStep,
   stepsIn,
   without,
 } from "../../web/parts/canvas/steps-config.ts";
@@ -23,16 +24,27 @@ describe("the steps of a config", () => {
   test("are updated in what depends on them and names them, when a key changes", () => {
     const steps = renamed(STEPS, "load", "fetch-all");
     expect(steps.map(({ key }) => key)).toEqual(["fetch-all", "route", "tell"]);
-    expect(steps[1]).toMatchObject({ dependsOn: ["fetch-all"], when: "steps.fetch-all.result.rows > 0" });
+    expect(steps[1]).toMatchObject({ dependsOn: ["fetch-all"], when: 'steps["fetch-all"].result.rows > 0' });
     expect(steps[2]).toEqual({
       key: "tell",
       dependsOn: ["route:big", "fetch-all"],
       definition: {
-        url: "{{steps.fetch-all.result.url}}/{{steps.loader.result}}",
-        list: ["{{steps.fetch-all.status}}"],
+        url: '{{steps["fetch-all"].result.url}}/{{steps.loader.result}}',
+        list: ['{{steps["fetch-all"].status}}'],
       },
     });
     expect(renamed(STEPS, "route", "way")[2]?.dependsOn).toEqual(["way:big", "load"]);
+  });
+
+  test("are named in brackets too, and outside the steps, when a key changes", () => {
+    const config = {
+      steps: [{ key: "a", when: `steps["a"].x && steps . a.y && steps['a'].z && payload.steps.a` }],
+      response: { body: "{{steps.a.x}} {{steps.ab.x}}" },
+    };
+    expect(renameStep(config, "a", "b")).toEqual({
+      steps: [{ key: "b", when: "steps.b.x && steps.b.y && steps.b.z && payload.steps.a" }],
+      response: { body: "{{steps.b.x}} {{steps.ab.x}}" },
+    });
   });
 
   test("lose what depended on a removed one, and know what follows it", () => {

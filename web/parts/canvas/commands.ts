@@ -32,11 +32,6 @@ export const disconnect = (config: Values, source: string, target: string): Valu
 export const changeStep = (config: Values, key: string, next: StepValue): Values =>
   mapSteps(config, (step) => (step.key === key ? next : step));
 
-export const renameStep = (config: Values, from: string, to: string): Values => ({
-  ...config,
-  steps: renamed(stepsIn(config), from, to),
-});
-
 /** Adds a step after others, named as in `dependsOn`. It follows them in the list too. */
 export function addAfter(config: Values, step: StepValue, sources: readonly string[]): Values {
   const own = sources.filter((each) => each !== TRIGGER);
