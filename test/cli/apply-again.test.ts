@@ -23,7 +23,7 @@ templates:
     definition: { components: [{ key: a, type: action, name: A, definition: { kind: http_request, definition: { url: https://example.com/ } } }] }
 connections:
   - { slug: files, name: Files, provider: local_files, config: { root: null } }
-  - { slug: shop, name: Shop, provider: postgres, config: { host: db.example.com, database: shop }, credentials: { user: a, password: b } }
+  - { slug: shop, name: Shop, provider: postgres, config: { host: db.example.com, database: shop }, credentials: { user: a, password: "\${PW}" } }
 apis:
   - { name: Orders, type: http, description: Orders, baseUrl: https://api.example.com, endpoints: [{ name: list, method: GET, path: /list }] }
   - { name: Slash, type: http, description: Slash, baseUrl: https://api.example.com/, endpoints: [{ name: get, method: GET, path: /get }] }
@@ -71,6 +71,7 @@ test("applying the same file again changes nothing", async () => {
   using here = folder();
   await using app = await startApp({ engine: false });
   const shell = terminal(here.path, app);
+  shell.env.PW = "b";
   const first = await shell.give(SHORTEST);
   expect([first.code, first.err]).toEqual([0, ""]);
   const { json, code } = await shell.give(SHORTEST, "--json");

@@ -480,6 +480,7 @@ describe("an invalid definition", () => {
       "endpoint.maxPages greater_than_equal",
       "endpoint.requestsPerMinute greater_than",
       "endpoint.path extra_forbidden",
+      "endpoint.incremental value_error", // the resource has no incremental of its own
     ]);
     expect(await faults({ endpoint: { paginator: { type: "guess" } } })).toEqual([
       "endpoint.paginator.type enum",
