@@ -9,7 +9,7 @@ import { expand } from "./extract/expand.ts";
 import { type Finished, finish } from "./extract/finish.ts";
 import { deleteMissing } from "./extract/gone.ts";
 import type { Landed, Site } from "./extract/land.ts";
-import { type Job, landIn } from "./extract/landing.ts";
+import { type Job, landIn, listOf } from "./extract/landing.ts";
 import { withNamed } from "./extract/named.ts";
 import { Names, normaliseName } from "./extract/naming.ts";
 import {
@@ -26,6 +26,7 @@ import { columnsOf, type SchemaContract } from "./extract/resolve.ts";
 import { isRefusal } from "./extract/typed.ts";
 import { warnOfAhead, warnOfLimit, warnOfTwice, warnOfVariants, warnOfZones } from "./extract/warnings.ts";
 import { isSafeMethod } from "./http/definition.ts";
+import { asJson } from "./transform/work.ts";
 
 /**
  * Copies tables, API resources or files of a connection into the lake. A second attempt is safe: neither rows nor
@@ -120,7 +121,7 @@ async function execute(ctx: RunContext, input: Definition): Promise<Done> {
       options,
       tables,
       childrenOf,
-      names: new Names(roots),
+      names: new Names(roots, tables.filter(isChild).map(asKnown)),
       reporter,
       warn,
     };
@@ -175,6 +176,8 @@ function contractOf(contract: Definition["schemaContract"]): SchemaContract {
       : (contract ?? {});
   return { tables: tables ?? "evolve", columns: columns ?? "evolve", dataType: dataType ?? "evolve" };
 }
+
+const asKnown = (table: LakeTable) => ({ name: table.table, source: listOf(table) });
 
 const isChild = (table: LakeTable) => table.columns.some((column) => column.name === "_dlt_root_id");
 
@@ -314,7 +317,7 @@ function resultOf(
     finished.map(({ result }) => {
       const table = landed.tables.find((each) => each.table === result.table);
       if (!job.options.dryRun || !table) return { ...result };
-      return { ...result, columns: columnsOf(table.targets), sample: table.sample };
+      return { ...result, columns: columnsOf(table.targets).map(asJson), sample: table.sample };
     }),
   );
   return {

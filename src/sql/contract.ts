@@ -5,6 +5,11 @@ export interface Column {
   name: string;
   dataType: string;
   nullable: boolean;
+  /**
+   * Of a table of the lake: what the column is called where its values come from, so that later loads find it again. Of
+   * the link of a child table to its parent: what the list is called. Absent if an older version wrote the table.
+   */
+  source?: string;
 }
 
 /** One table that a tenant's SQL may read, as `layer.name`. */

@@ -1,25 +1,11 @@
 import { afterAll, describe, expect, test } from "bun:test";
-import { mkdirSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
 import { gzipSync } from "node:zlib";
-import { localFiles } from "../../src/providers/local-files/local-files.ts";
-import { link } from "../support/link.ts";
 import { deepTest, someOf } from "../support/scale.ts";
 import { openTestSql } from "../support/sql.ts";
-import { failure, openWorld, type World } from "./extract/world.ts";
+import { failure, folderOf, openWorld, type World } from "./extract/world.ts";
 
 const duck = openTestSql();
 afterAll(() => duck[Symbol.asyncDispose]());
-
-/** A local_files connection for a folder with `files`. */
-function folderOf(world: World, files: Record<string, string | Uint8Array>) {
-  const filesFolder = join(world.folder, "files");
-  for (const [name, content] of Object.entries(files)) {
-    mkdirSync(dirname(join(filesFolder, name)), { recursive: true });
-    writeFileSync(join(filesFolder, name), content);
-  }
-  return { provider: localFiles, link: link({}, {}, { filesFolder }) };
-}
 
 const load = (world: World, spec: string, files: Record<string, string | Uint8Array>, more = {}) =>
   world.run({ resources: [{ name: "t", spec, ...more }] }, folderOf(world, files));

@@ -24,7 +24,7 @@ export async function takeKeys(
   extraction: Extraction & { kind: "csv" },
   { key, tables: [root] }: Landed,
   staging: Staging,
-  options: Pick<IntakeOptions, "table" | "warn" | "signal" | "progress">,
+  options: Pick<IntakeOptions, "table" | "namesOf" | "warn" | "signal" | "progress">,
 ): Promise<string> {
   const sheet = typedSheet(extraction, options);
   const taken = recordFiles(extraction, staging, { ...options, limit: null });

@@ -21,6 +21,8 @@ export interface IntakeOptions {
   /** Whether a row count that differs from the source's own is an error. */
   strictCounts: boolean;
   tables: Names;
+  /** Names of a table's columns in earlier loads. */
+  namesOf(table: string): Names;
   file: FileOptions;
   readSheets: Sheets["read"];
   /** The only sheet to read from workbooks that have it. Null: the file option decides. */

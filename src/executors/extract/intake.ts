@@ -43,7 +43,7 @@ export async function takeLoose(
   staging: Staging,
   options: IntakeOptions,
 ): Promise<Intake> {
-  const root = new Sheet(options.table, null, rootSlots(options));
+  const root = new Sheet(options.table, null, rootSlots(options), options.namesOf(options.table));
   const reader = new LooseReader(root, staging, options);
   let isMiscounted = false;
   if (extraction.kind === "rows") {

@@ -221,6 +221,7 @@ export function keyOf(
 
 /** The table's column for a key of which nothing was read. */
 const nameIn = (table: LakeTable | null, name: string): string | undefined =>
+  table?.columns.find(({ source }) => source === name)?.name ??
   [normaliseName(name), columnPath(name)].find((wanted) =>
     table?.columns.some((column) => column.name === wanted),
   );
@@ -339,7 +340,7 @@ function versionTargets({ plan, startedAt }: Site, { sheets, fingerprinted }: In
 /** The columns that the load adds, over the staged rows of a sheet. */
 export function metaTargets(
   site: Pick<Site, "loadId" | "idPrefix" | "plan" | "existing">,
-  { parent, table, keyField }: Sheet,
+  { parent, table, keyField, list }: Sheet,
 ): Target[] {
   const rootId = `${quoteText(site.idPrefix)} || ${SEQUENCE.name}`;
   const text = (name: string, sql: string) => ({ name, type: "VARCHAR", sql });
@@ -356,7 +357,7 @@ export function metaTargets(
   return [
     text("_dlt_id", "_dlt_id"),
     load,
-    text("_dlt_parent_id", "_dlt_parent_id"),
+    { ...text("_dlt_parent_id", "_dlt_parent_id"), source: list },
     { name: "_dlt_list_idx", type: "BIGINT", sql: "_dlt_list_idx" },
     text("_dlt_root_id", parent.parent === null ? "_dlt_parent_id" : rootId),
   ];

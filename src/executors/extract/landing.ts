@@ -13,13 +13,13 @@ import { takeLoose } from "./intake.ts";
 import type { IntakeOptions } from "./intake-options.ts";
 import { isUpsert } from "./lacking.ts";
 import { knownColumns, type Landed, landStaged, type Site } from "./land.ts";
-import type { Names } from "./naming.ts";
+import { META_COLUMNS, Names, PARENT_COLUMN, PATH_SEPARATOR } from "./naming.ts";
 import { Peekable } from "./peekable.ts";
 import type { Options } from "./plan.ts";
 import type { Reporter } from "./reporter.ts";
 import { Staging } from "./staging.ts";
 import { measured, recordFiles, takeTyped, typedSheet } from "./typed.ts";
-import { typedNames, warnOfGone, warnOfMissing, warnOfOdd } from "./warnings.ts";
+import { typedNames, warnOfGone, warnOfMissing, warnOfOdd, warnOfUnsure } from "./warnings.ts";
 
 /** State shared by the resources of one run. */
 export interface Job {
@@ -64,7 +64,7 @@ export async function landIn(
 }
 
 async function land(
-  { ctx, extractor, options, names, reporter, warn }: Job,
+  { ctx, extractor, options, tables, names, reporter, warn }: Job,
   originalSite: Site,
   isTrusting: boolean,
 ): Promise<Landed> {
@@ -106,6 +106,7 @@ async function land(
     limit: isUncut ? null : plan.limit,
     strictCounts: options.strictCounts,
     tables: names,
+    namesOf: (table) => namesOf(tables, table, plan.disposition === "replace"),
     file: plan.file,
     readSheets: (source) => ctx.sheets.read(source),
     sheet: plan.sheet,
@@ -130,6 +131,8 @@ async function land(
   const isGuessed = isTrusting && isGuessable(site);
   if (isGuessed) staging.guess = async (sheet) => (await guessSheet(site, sheet))?.targets ?? null;
   const taken = await takeLoose(extraction, staging, intake);
+  warnOfUnsure(taken.sheets, site);
+  for (const text of names.unsureNames(plan.table)) warn(text);
   // Other sources know their columns and reject unknown ones that are selected.
   const selected = extraction.kind === "files" || provider.http ? (plan.request.columns ?? []) : [];
   if (taken.sheets[0]?.rows) warnOfMissing(new Set([...selected, ...typedNames(plan)]), taken.sheets, site);
@@ -143,6 +146,21 @@ async function land(
   const isPartial = isCut || taken.isPartial === true || hasOddKeys(landed, odd);
   return withKeys({ ...landed, isPartial }, site, intake);
 }
+
+/** The names that earlier loads gave to a table's columns, and to the lists in its rows. */
+function namesOf(tables: readonly LakeTable[], name: string, isReplaced: boolean): Names {
+  const columns = knownColumns(tables.find(({ table }) => table === name) ?? null) ?? [];
+  const lists = tables.flatMap((child) => {
+    const source = listOf(child);
+    const isIn = source !== undefined && child.table.startsWith(`${name}${PATH_SEPARATOR}`);
+    return isIn ? [{ name: child.table.slice(name.length + PATH_SEPARATOR.length), source }] : [];
+  });
+  return new Names(META_COLUMNS, [...columns, ...lists], isReplaced);
+}
+
+/** The list of the parent's rows that the rows of a child table are from. */
+export const listOf = ({ columns }: LakeTable): string | undefined =>
+  columns.find(({ name }) => name === PARENT_COLUMN)?.source;
 
 /** Adds the keys of the rows that were read, which are all of the source's. Leaves them out if rows are missing. */
 async function withKeys(
@@ -169,6 +187,7 @@ async function landTyped(
     measured(recordFiles(extraction, staging, intake), { extraction, sheet, staging, known }),
   );
   warnOfGone(sheet, site);
+  warnOfUnsure([sheet], site);
   warnOfMissing(typedNames(plan), [sheet], site);
   let landed = isTrusting ? await landDirect(site, extraction, records, sheet) : null;
   if (!landed) {

@@ -3,7 +3,8 @@ const MAX_NAME_CHARACTERS = 120;
 
 /** Columns that the load adds. Source columns with these names are renamed. */
 const LOAD_COLUMNS = ["_dlt_id", "_dlt_load_id"] as const;
-const CHILD_COLUMNS = ["_dlt_parent_id", "_dlt_list_idx", "_dlt_root_id"] as const;
+export const PARENT_COLUMN = "_dlt_parent_id";
+const CHILD_COLUMNS = [PARENT_COLUMN, "_dlt_list_idx", "_dlt_root_id"] as const;
 /** In tables of versions: a fingerprint of the row, and its period of validity. */
 export const HISTORY_COLUMNS = ["_dlt_row_hash", "_dlt_valid_from", "_dlt_valid_to"] as const;
 /** In tables that keep deleted rows: when the row was found to be missing from the source. */
@@ -93,27 +94,127 @@ export const joinNames = (parts: readonly string[]): string => shorten(parts.joi
 export const variantOwner = (name: string): string | null =>
   /^(.+)__v_[a-z]+(?:_\d+)?$/.exec(name)?.[1] ?? null;
 
-/** Tracks used names, and appends `_2`, `_3` … to later ones. */
-export class Names {
-  readonly #taken: Set<string>;
+/** A column or child table of earlier loads. */
+export interface KnownName {
+  name: string;
+  /** What the source calls it. Absent if an older version created it. */
+  source?: string;
+}
 
-  constructor(taken: Iterable<string> = META_COLUMNS) {
-    this.#taken = new Set(taken);
+/** Tracks used names, and appends `_2`, `_3` … to later ones. A source name keeps the name that it had before. */
+export class Names {
+  /** What was given each name in this load. Null for reserved names. */
+  readonly #taken: Map<string, string | null>;
+  /** Source names by the names of earlier loads; null if not recorded. */
+  readonly #owners = new Map<string, string | null>();
+  readonly #recorded = new Map<string, Set<string>>();
+  readonly #expected = new Set<string>();
+  /** Names that an earlier version may have given to another source name: by the name that is now missing. */
+  readonly #unsure = new Map<string, { source: string; name: string }>();
+
+  constructor(
+    taken: Iterable<string> = META_COLUMNS,
+    readonly known: readonly KnownName[] = [],
+    /** Whether no earlier rows stay, so that a source name may get another name. */
+    readonly isReplaced = false,
+  ) {
+    this.#taken = new Map([...taken].map((name) => [name, null]));
+    for (const { name, source } of known) {
+      this.#record(name, source);
+      // A field in nested objects tells the names of the objects.
+      const [parts, keys] = [name.split(PATH_SEPARATOR), source?.split(".") ?? []];
+      if (parts.length !== keys.length) continue;
+      for (let n = 1; n < parts.length; n++)
+        this.#record(parts.slice(0, n).join(PATH_SEPARATOR), keys.slice(0, n).join("."));
+    }
+  }
+
+  #record(name: string, source: string | undefined): void {
+    if (!this.#owners.get(name)) this.#owners.set(name, source ?? null);
+    if (source === undefined) return;
+    const names = this.#recorded.get(source) ?? new Set();
+    this.#recorded.set(source, names.add(name));
   }
 
   copy(): Names {
-    return new Names(this.#taken);
+    const copy = new Names([], this.known, this.isReplaced);
+    for (const [name, source] of this.#taken) copy.#taken.set(name, source);
+    return copy;
   }
 
   has(name: string): boolean {
     return this.#taken.has(name);
   }
 
-  /** `name`, or the first free one after it. */
-  take(name: string): string {
-    let free = name;
-    for (let n = 2; this.#taken.has(free); n++) free = `${name}_${n}`;
-    this.#taken.add(free);
-    return free;
+  /** The source name that had `name` in earlier loads. */
+  ownerOf(name: string): string | null {
+    return this.#owners.get(name) ?? null;
+  }
+
+  /** Keeps the names of these source names free for them. */
+  expect(sources: Iterable<string>): void {
+    for (const source of sources) this.#expected.add(source);
+  }
+
+  /** The name that `source` had in earlier loads, among those made from `wanted`. */
+  recorded(wanted: string, source: string): string | null {
+    for (const name of this.#recorded.get(source) ?? []) if (isNumbered(name, wanted)) return name;
+    return null;
+  }
+
+  /** What was given `name` in this load. */
+  holderOf(name: string): string | null {
+    return this.#taken.get(name) ?? null;
+  }
+
+  /** The name that `source` had before, `wanted`, or the first free one after it. */
+  take(wanted: string, source: string = wanted): string {
+    const before = this.recorded(wanted, source);
+    const isKept = before !== null && !this.#taken.has(before);
+    const name = isKept ? before : this.#isOpen(wanted) ? wanted : this.#numbered(wanted);
+    this.#taken.set(name, source);
+    this.#unsure.delete(name);
+    const next = `${wanted}_2`;
+    const isUnsure = [name, next].every((each) => this.#owners.get(each) === null);
+    if (name === wanted && source !== wanted && isUnsure && !this.#taken.has(next))
+      this.#unsure.set(next, { source, name });
+    return name;
+  }
+
+  /** Whether an earlier version may have given `name` to another source name. */
+  isUnsure(name: string): boolean {
+    return [...this.#unsure.values()].some((unsure) => unsure.name === name);
+  }
+
+  /** Sentences about names that may have changed, since an older version didn't record their sources. */
+  unsureNames(table: string): string[] {
+    return [...this.#unsure].map(
+      ([other, { source, name }]) =>
+        `"${source}" of ${table} is written to ${name}. Earlier loads may have written it to ${other}, which this load doesn't have.`,
+    );
+  }
+
+  /** Whether a source name without one of its own may have `name`: nothing else in this load does. */
+  #isOpen(name: string): boolean {
+    if (this.#taken.has(name)) return false;
+    const owner = this.ownerOf(name);
+    return owner === null || !(this.#expected.has(owner) || this.#hasRenamed(name));
+  }
+
+  /** Whether earlier loads renamed something because of `name`. */
+  #hasRenamed(name: string): boolean {
+    const owner = this.#owners.get(`${name}_2`);
+    if (!owner) return false;
+    return [columnPath(owner), normaliseName(owner)].every((plain) => !`${name}_2`.endsWith(plain));
+  }
+
+  #numbered(wanted: string): string {
+    for (let n = 2; ; n++) {
+      const name = `${wanted}_${n}`;
+      if (!this.#taken.has(name) && this.ownerOf(name) === null) return name;
+    }
   }
 }
+
+const isNumbered = (name: string, wanted: string): boolean =>
+  name.startsWith(wanted) && /^(?:_\d+)?$/.test(name.slice(wanted.length));

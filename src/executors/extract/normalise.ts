@@ -23,6 +23,7 @@ interface NormaliserOptions {
   only: Choice | null;
   /** Names of used tables. */
   tables: Names;
+  namesOf(table: string): Names;
   /** Values that were changed when they were loaded. */
   odd: OddValues;
   warn(text: string): void;
@@ -145,13 +146,16 @@ export class Normaliser {
 
   #field(lines: Lines, node: Node, key: string, value: JsonObject): Field {
     const wanted = normaliseName(key);
+    const full = joinNames([...node.path, wanted]);
+    const owner = lines.sheet.names.ownerOf(full);
+    if (owner !== null && Object.hasOwn(value, owner.slice(node.source === "" ? 0 : node.source.length + 1)))
+      lines.sheet.names.expect([owner]);
     // a key that is already normalized comes first, whatever the order of the keys
     if (wanted !== key && !node.fields.has(wanted) && Object.hasOwn(value, wanted)) {
       this.#field(lines, node, wanted, value);
     }
     const source = node.source === "" ? key : `${node.source}.${key}`;
     const made = lines.sheet.columnFrom(source) ?? null; // from a file of another format
-    const full = joinNames([...node.path, wanted]);
     const name = made?.name ?? lines.sheet.takeName(full, source, this.#options.warn);
     const last = name === full ? wanted : wanted + name.slice(full.length);
     const field: Field = {
@@ -172,10 +176,12 @@ export class Normaliser {
   #child(parent: Lines, field: Field): Lines {
     if (this.lines.length >= MAX_TABLES) throw tooWide(parent.sheet.table);
     const wanted = asciiName(joinNames([parent.sheet.table, ...field.path]));
-    const table = this.#options.tables.take(wanted);
+    const table = this.#options.tables.take(wanted, field.source);
     if (table !== wanted)
       this.#options.warn(`The table of "${field.source}" is called ${table}, because ${wanted} is taken.`);
-    const child = new Lines(new Sheet(table, parent.sheet, CHILD_SLOTS), this.lines.length);
+    const names = this.#options.namesOf(table);
+    const sheet = new Sheet(table, parent.sheet, CHILD_SLOTS, names, field.source);
+    const child = new Lines(sheet, this.lines.length);
     this.lines.push(child);
     return child;
   }

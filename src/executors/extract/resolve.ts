@@ -31,6 +31,8 @@ export interface Target {
   name: string;
   type: string;
   sql: string;
+  /** What the source calls it. */
+  source?: string | undefined;
   /** True if the table has the column and the load doesn't. */
   isAbsent?: boolean;
   /** True for numeric keys stored as text, without trailing zeros in their fractions. */
@@ -104,11 +106,14 @@ export async function resolve(input: Given): Promise<Resolution> {
       const [filled = 0] = await input.probe([isFilled(column)]);
       if (filled === 0) continue;
     }
+    const source = sheet.names.isUnsure(column.name) ? undefined : column.source;
     for (const target of await resolveColumn(column, known, names, input, found))
-      mapped.set(target.name, target);
+      mapped.set(target.name, target.name === column.name ? { ...target, source } : target);
   }
-  for (const [name, type] of known) {
-    found.targets.push(mapped.get(name) ?? { name, type, sql: `CAST(NULL AS ${type})`, isAbsent: true });
+  for (const { name, dataType, source } of existing ?? []) {
+    const type = typeName(dataType);
+    const target = mapped.get(name) ?? { name, type, sql: `CAST(NULL AS ${type})`, isAbsent: true };
+    found.targets.push({ ...target, source: source ?? target.source });
     mapped.delete(name);
   }
   found.targets.push(...mapped.values());
@@ -265,7 +270,12 @@ function variantOf(
 }
 
 export const columnsOf = (targets: readonly Target[]): Column[] =>
-  targets.map((target) => ({ name: target.name, dataType: target.type, nullable: true }));
+  targets.map(({ name, type, source }) => ({
+    name,
+    dataType: type,
+    nullable: true,
+    ...(source === undefined ? {} : { source }),
+  }));
 
 /** The columns of a SELECT over the staged rows. */
 export const selectOf = (targets: readonly Target[]): string =>

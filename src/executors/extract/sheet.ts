@@ -1,8 +1,9 @@
+import { AppError } from "../../base/errors.ts";
 import { storedType } from "../../lake/stored-types.ts";
 import type { KeyField } from "../../providers/contract.ts";
 import type { SqlFile } from "../../sql/contract.ts";
 import { scanOf } from "../../sql/text.ts";
-import { columnPath, Names, normaliseName } from "./naming.ts";
+import { columnPath, type Names, normaliseName } from "./naming.ts";
 import type { Target } from "./resolve.ts";
 import type { TextType } from "./types.ts";
 
@@ -84,13 +85,15 @@ export class Sheet {
   rejected = 0;
   /** The stand-in for part of the key, in the slot `KEY`. Null if the key's bytes identify rows. */
   keyField: KeyField | null = null;
-  readonly names = new Names();
   readonly #bySource = new Map<string, SheetColumn>();
 
   constructor(
     readonly table: string,
     readonly parent: Sheet | null,
     slots: readonly Slot[],
+    readonly names: Names,
+    /** The list of the parent's rows that these are from. */
+    readonly list?: string,
   ) {
     this.slots.push(...slots);
   }
@@ -115,7 +118,15 @@ export class Sheet {
   }
 
   takeName(wanted: string, source: string, warn: (text: string) => void): string {
-    const name = this.names.take(wanted);
+    const before = this.names.recorded(wanted, source);
+    const holder = before === null ? null : this.names.holderOf(before);
+    if (before !== null && holder !== null && !this.names.isReplaced)
+      throw new AppError(
+        "schema_contract_violation",
+        `Column ${before} of ${this.table} holds "${source}", and this load has "${holder}" too, which fits it as well. Rename one of them at the source, or load into another table.`,
+        { details: { table: this.table, column: before, sources: [source, holder] } },
+      );
+    const name = this.names.take(wanted, source);
     if (name !== wanted) {
       warn(`"${source.slice(0, 100)}" of ${this.table} is called ${name}, because ${wanted} is taken.`);
     }

@@ -122,6 +122,7 @@ export class Tabular {
   /** Selected columns of the file, with their names there and in the staged rows. */
   #wanted(names: readonly string[]): { column: SheetColumn; raw: string; name: string }[] {
     const taken = new Set<string>();
+    this.sheet.names.expect(names);
     return names.flatMap((original, at) => {
       let name = original;
       for (let n = 2; taken.has(name); n++) name = `${original}_${n}`;
@@ -263,6 +264,7 @@ export class Tabular {
     const relation = parquet([path]);
     const described = await parquetColumns(staging.session, path);
     const wanted = described.filter(({ name }) => options.only?.has(name) ?? true);
+    sheet.names.expect(wanted.map(({ name }) => name));
     const values: Value[] = [];
     const pairs: string[] = [];
     const odd: ParquetColumn[] = [];

@@ -25,8 +25,12 @@ export const refusal = (): Error => new Error(REFUSAL);
 export const refuse = `error('${REFUSAL}')`;
 
 /** A sheet with the columns of a typed source. */
-export function typedSheet(extraction: Typed, options: Pick<IntakeOptions, "table" | "warn">): Sheet {
-  const sheet = new Sheet(options.table, null, []);
+export function typedSheet(
+  extraction: Typed,
+  options: Pick<IntakeOptions, "table" | "namesOf" | "warn">,
+): Sheet {
+  const sheet = new Sheet(options.table, null, [], options.namesOf(options.table));
+  sheet.names.expect(extraction.columns.map(({ name }) => name));
   for (const { name, dataType, text } of extraction.columns) {
     const column = sheet.columnOf(name, options.warn);
     column.texts = "VARCHAR";

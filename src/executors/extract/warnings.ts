@@ -89,6 +89,11 @@ export function warnOfGone(sheet: Sheet, { plan, existing, warn }: Site): void {
   }
 }
 
+/** Warns about columns that an older version may have called otherwise. */
+export function warnOfUnsure(sheets: readonly Sheet[], { warn }: Site): void {
+  for (const { table, names } of sheets) for (const text of names.unsureNames(table)) warn(text);
+}
+
 /** A column of the definition that is in neither these nor earlier rows is probably misspelled. */
 export function warnOfMissing(
   named: Iterable<string>,

@@ -108,11 +108,7 @@ export function unite(table: LakeTable, columns: readonly Column[], source = "th
         { details: { table: table.table, column: before.name, from: before.dataType, to: column.dataType } },
       );
     }
-    united.set(key, {
-      name: before?.name ?? column.name,
-      dataType: dataType ?? column.dataType,
-      nullable: before?.nullable ?? true,
-    });
+    united.set(key, { ...column, nullable: true, ...before, dataType: dataType ?? column.dataType });
   }
   return [...united.values()];
 }

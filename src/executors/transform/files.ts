@@ -138,6 +138,7 @@ async function land(ctx: RunContext, { name, file, options, staging, warn }: Lan
       limit: null,
       strictCounts: false,
       tables: new Names([name]),
+      namesOf: () => new Names(),
       file: options,
       readSheets: (source) => ctx.sheets.read(source),
       sheet: null,

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import type { Json, JsonObject } from "../../base/json.ts";
+import type { Json } from "../../base/json.ts";
 import { plural } from "../../base/plural.ts";
 import type { LakeTable } from "../../lake/contract.ts";
 import { lakeJob } from "../../lake/views.ts";
@@ -81,4 +81,4 @@ export async function testRows(
   );
 }
 
-export const asJson = ({ name, dataType, nullable }: Column): JsonObject => ({ name, dataType, nullable });
+export const asJson = ({ name, dataType, nullable }: Column) => ({ name, dataType, nullable });

@@ -4,6 +4,7 @@ import { AppError } from "../../base/errors.ts";
 import type { WriteContext } from "../../context.ts";
 import { SMALL_FILE_BYTES } from "../../lake/compact.ts";
 import type { LakeFile, LakeLoad, TableChange } from "../../lake/contract.ts";
+import type { Column } from "../../sql/contract.ts";
 import { withinStorage } from "../usage/quotas.ts";
 import { checkSqlName } from "./sql-names.ts";
 import {
@@ -121,7 +122,7 @@ async function commitTable(
   };
   if (before) await tx.db.update(lakeTables).set(values).where(tableIs(here));
   else await tx.db.insert(lakeTables).values({ ...here, ...values });
-  if (!before || JSON.stringify(before.columns) !== JSON.stringify(change.columns))
+  if (!before || shapeOf(before.columns) !== shapeOf(change.columns))
     await tx.db.insert(lakeSchemas).values({ ...here, seq: moment.seq, columns: change.columns });
   const written = (field: "rows" | "bytes") => change.add.reduce((sum, file) => sum + file[field], 0);
   return {
@@ -132,6 +133,9 @@ async function commitTable(
     bytesWritten: written("bytes"),
   };
 }
+
+const shapeOf = (columns: readonly Column[]): string =>
+  JSON.stringify(columns.map(({ name, dataType, nullable }) => [name, dataType, nullable]));
 
 /**
  * Replaces files with others that have the same rows. The table's version stays the same since no rows change,

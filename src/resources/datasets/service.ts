@@ -2,6 +2,7 @@ import { and, asc, eq, isNotNull, isNull, or } from "drizzle-orm";
 import { timestamp } from "../../base/clock.ts";
 import { invalid, notFound } from "../../base/errors.ts";
 import { type Context, write } from "../../context.ts";
+import { asJson } from "../../executors/transform/work.ts";
 import type { LakeTable } from "../../lake/contract.ts";
 import { sqlName, sqlTables } from "../../lake/views.ts";
 import type { SqlRows } from "../../sql/contract.ts";
@@ -55,7 +56,7 @@ export async function listDatasets(
         rows,
         bytes,
         files,
-        columns,
+        columns: columns.map(asJson),
       })),
       updatedAt:
         own

@@ -5,6 +5,7 @@ import { openFairSemaphore, type Semaphore } from "../../base/semaphore.ts";
 import { type Context, write } from "../../context.ts";
 import { atLeast, byteOrderOf } from "../../executors/extract/spool.ts";
 import { unite } from "../../executors/transform/change.ts";
+import { asJson } from "../../executors/transform/work.ts";
 import type { LakeFile, LakeTable, TableChange } from "../../lake/contract.ts";
 import { isMixed } from "../../lake/iceberg/fields.ts";
 import { type FileFormat, landFile } from "../../lake/landing.ts";
@@ -78,7 +79,7 @@ export async function uploadDataset(
       rows: sumOf("rows"),
       bytes: sumOf("bytes"),
       files: add.length,
-      columns,
+      columns: columns.map(asJson),
     };
   } finally {
     await work.dispose();

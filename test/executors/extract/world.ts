@@ -1,6 +1,6 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { type DuckDBConnection, DuckDBInstance } from "@duckdb/node-api";
 import { Type } from "@sinclair/typebox";
 import { AppError } from "../../../src/base/errors.ts";
@@ -12,6 +12,7 @@ import type { CursorState, LakeTable } from "../../../src/lake/contract.ts";
 import { openFolderLake } from "../../../src/lake/folder.ts";
 import { sqlTables } from "../../../src/lake/views.ts";
 import type { Extraction, ExtractRequest, Link, Provider } from "../../../src/providers/contract.ts";
+import { localFiles } from "../../../src/providers/local-files/local-files.ts";
 import { postgres } from "../../../src/providers/postgres/postgres.ts";
 import type { Sheets } from "../../../src/sheets/contract.ts";
 import type { Sql, SqlSession } from "../../../src/sql/contract.ts";
@@ -310,3 +311,13 @@ export const sourceOf = ({ host, port, database, user, password }: TestPostgres)
   provider: postgres,
   link: link({ host, port, database }, { user, password }),
 });
+
+/** A local_files connection for a folder with `files`. */
+export function folderOf(world: World, files: Record<string, string | Uint8Array>) {
+  const filesFolder = join(world.folder, "files");
+  for (const [name, content] of Object.entries(files)) {
+    mkdirSync(dirname(join(filesFolder, name)), { recursive: true });
+    writeFileSync(join(filesFolder, name), content);
+  }
+  return { provider: localFiles, link: link({}, {}, { filesFolder }) };
+}
