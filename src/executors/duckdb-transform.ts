@@ -14,7 +14,7 @@ import { FileTables, fileConnections, fileTableFaults, readFiles } from "./trans
 import { intoResult, wholeResult } from "./transform/items.ts";
 import { intoTable, openTable, TableOutput, tableFaults, tableRefusal } from "./transform/table.ts";
 import { TransformTestShape } from "./transform/tests.ts";
-import { asJson, jobOf, madeRows, type Work } from "./transform/work.ts";
+import { asJson, jobOf, logged, madeRows, outputSql, type Work } from "./transform/work.ts";
 
 const name = () => Type.String({ minLength: 1, maxLength: 200, pattern: LAKE_NAME_PATTERN });
 
@@ -193,7 +193,11 @@ export const duckdbTransform = defineExecutor({
 async function intoFileTested(work: Work, job: SqlJob, output: FileOutput): Promise<Done> {
   const { ctx } = work;
   const { made, rows, table, warnings } = await madeRows(work, job);
-  const done = await intoFile(ctx, { tables: [table], sql: "FROM output", signal: ctx.signal }, output);
+  const done = await intoFile(
+    ctx,
+    { tables: [table], sql: outputSql(made.columns), signal: ctx.signal },
+    output,
+  );
   const columns = made.columns.map(asJson);
   const { warnings: moreWarnings = [], ...result } = done.result ?? {};
   const all: JsonObject = { rows, columns, ...result };
@@ -217,6 +221,7 @@ async function intoTableTested(work: Work, job: SqlJob, output: TableOutput): Pr
   }
   ctx.progress({ phase: "query" });
   const { made, warnings } = await madeRows(work, job, { isPassing: true });
+  warnings.push(...logged(ctx, made.warnings));
   const warn = (text: string) => {
     ctx.log("warn", text);
     warnings.push(text);

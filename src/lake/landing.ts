@@ -1,6 +1,7 @@
 import { stat, unlink } from "node:fs/promises";
 import { join } from "node:path";
 import { AppError } from "../base/errors.ts";
+import { nameColumns } from "../sql/column-names.ts";
 import type { Column, SqlFile, SqlSession } from "../sql/contract.ts";
 import { parquet, quoteName, quoteText } from "../sql/text.ts";
 import { readHead, refuseLongRecords, withSeparator } from "./csv-head.ts";
@@ -34,18 +35,20 @@ export interface LandingOptions {
   delimiter?: string;
   /** Columns to add unless the file has one of that name; `sql` is a VARCHAR expression from Weir's own code. */
   stamp: readonly { name: string; sql: string }[];
+  /** The columns of the table that the rows are added to. */
+  table: readonly Column[];
   signal: AbortSignal;
 }
 
 /**
  * Converts an uploaded file to Parquet files. No row is skipped and no value changes: invalid values are an error.
- * Throws `sql_error` with the position.
+ * Throws `sql_error` with the position, and `schema_contract_violation` for a name that could mean two columns.
  */
 export async function landFile(
   session: SqlSession,
   options: LandingOptions,
 ): Promise<{ files: SqlFile[]; columns: Column[] }> {
-  const { format, folder, stamp } = options;
+  const { format, folder, stamp, table } = options;
   const { relation, columns } = await read(session, options).catch((error: unknown) => {
     throw readableError(error, format);
   });
@@ -56,10 +59,16 @@ export async function landFile(
     texts.map(({ sql, text }) => ({ sql, known: null, isJson: text === "json" })),
   );
   const typed = new Map(texts.map((column, at) => [column, readings[at]?.cast(column.sql)]));
-  const known = new Set(columns.map(({ name }) => name.toLowerCase()));
+  const named = nameColumns(
+    columns.map(({ name }) => name),
+    { table, isFile: true },
+  );
+  const known = new Set(named.map(({ name }) => name.toLowerCase()));
   const stamps = stamp.filter(({ name }) => !known.has(name.toLowerCase()));
   const picked = [
-    ...columns.map((column) => `${typed.get(column) ?? column.sql} AS ${quoteName(column.name)}`),
+    ...columns.map(
+      (column, at) => `${typed.get(column) ?? column.sql} AS ${quoteName(named[at]?.name ?? column.name)}`,
+    ),
     ...stamps.map(({ name, sql }) => `${sql} AS ${quoteName(name)}`),
   ];
   const select = `SELECT ${picked.join(", ")} FROM ${relation}`;
@@ -69,10 +78,11 @@ export async function landFile(
   const described = await session.run(`DESCRIBE ${select}`);
   return {
     files,
-    columns: described.map((row) => ({
+    columns: described.map((row, at) => ({
       name: String(row.column_name),
       dataType: String(row.column_type),
-      nullable: !stamps.some(({ name }) => name === row.column_name),
+      nullable: named[at] !== undefined,
+      ...(named[at] ? { source: named[at].source } : {}),
     })),
   };
 }
@@ -110,10 +120,9 @@ async function readParquet(session: SqlSession, path: string): Promise<Source> {
   const loss = lossOf(columns);
   if (loss !== null)
     throw new AppError("sql_error", `The file ${loss} Write them as text, or load the file with an extract.`);
-  const names = distinct(columns.map(({ name }) => name));
   return {
     relation: parquet([path]),
-    columns: columns.map(({ sql }, at) => ({ name: names[at] ?? "", sql, text: "typed" })),
+    columns: columns.map(({ name, sql }, at) => ({ name: nameOf(name, at), sql, text: "typed" })),
   };
 }
 
@@ -134,7 +143,7 @@ async function readCsv(
   if (!source) throw new AppError("sql_error", "The file has no line with the names of columns.");
   return {
     relation: source.relation,
-    columns: distinct(source.names).map((name, at) => ({ name, sql: `c${at}`, text: "csv" })),
+    columns: source.names.map((name, at) => ({ name: nameOf(name, at), sql: `c${at}`, text: "csv" })),
   };
 }
 
@@ -151,11 +160,14 @@ async function readJson(
   const values = columns.map((column, at) => `${column.sql(`c${at}`)} AS c${at}`);
   const relation = await stage(session, `SELECT ${values.join(", ")} FROM ${rows}`, folder);
   await unlink(cells);
-  const names = distinct(columns.map(({ name }) => name));
   const textOf = ({ isText }: JsonColumn) => (isText ? "json" : "typed");
   return {
     relation,
-    columns: columns.map((column, at) => ({ name: names[at] ?? "", sql: `c${at}`, text: textOf(column) })),
+    columns: columns.map((column, at) => ({
+      name: nameOf(column.name, at),
+      sql: `c${at}`,
+      text: textOf(column),
+    })),
   };
 }
 
@@ -170,17 +182,7 @@ function checkCount(count: number): void {
   throw new AppError("sql_error", `The file has ${count} columns; at most ${MAX_COLUMNS} can be loaded.`);
 }
 
-/** Makes column names unique regardless of case, and invents missing ones. */
-function distinct(names: readonly string[]): string[] {
-  const taken = new Set<string>();
-  return names.map((header, at) => {
-    const base = header === "" ? `column_${at + 1}` : header;
-    let name = base;
-    for (let n = 2; taken.has(name.toLowerCase()); n++) name = `${base}_${n}`;
-    taken.add(name.toLowerCase());
-    return name;
-  });
-}
+const nameOf = (header: string, at: number): string => (header === "" ? `column_${at + 1}` : header);
 
 const TITLES = { csv: "CSV", tsv: "TSV", json: "JSON", jsonl: "lines of JSON", parquet: "Parquet" } as const;
 

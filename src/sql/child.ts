@@ -9,6 +9,7 @@ import {
 import { AppError } from "../base/errors.ts";
 import type { Json } from "../base/json.ts";
 import { bindOne } from "./bind.ts";
+import { distinctNames, hasTwins, type NamedColumn, nameColumns, renameWarnings } from "./column-names.ts";
 import type { Column } from "./contract.ts";
 import { readExactly } from "./driver.ts";
 import { lock, makeViews, prepare } from "./lockdown.ts";
@@ -18,8 +19,8 @@ import { withoutFiles } from "./plan.ts";
 import type { FromChild, Job, Run, Start, StatementResult, ToChild } from "./protocol.ts";
 import { saveLines, sendRows } from "./rows.ts";
 import { checkKind, lastText, statementsOf } from "./statements.ts";
-import { castOf, fileTypes, storedTypes, widerTypes } from "./stored.ts";
-import { copyInto, distinct, parquet, quoteName, quoteReals, quoteText } from "./text.ts";
+import { asCell, castOf, fileTypes, storedTypes, widerTypes } from "./stored.ts";
+import { copyInto, parquet, quoteName, quoteText } from "./text.ts";
 import { bindNamed, typeName } from "./values.ts";
 
 type JobOf<K extends Job["kind"]> = Extract<Job, { kind: K }>;
@@ -157,25 +158,36 @@ async function save(connection: DuckDBConnection, job: JobOf<"save">): Promise<S
     ? columnsOf(statement)
     : await typesOf(connection, text, job.parameters);
   statement.destroySync();
-  const named = distinctNames(columns);
   if (job.format === "csv") {
-    const cells = named.map(({ dataType }, at) => asCell(`c${at}`, dataType));
-    await saveCells(
-      connection,
-      job,
-      text,
-      named,
-      cells,
-      `csv, HEADER true, COMPRESSION ${job.compression ?? "none"}`,
-    );
+    await saveCsv(connection, job, text, columns);
     return {};
   }
+  const named = withNames(columns, []);
   const packed = job.compression === "none" ? "uncompressed" : (job.compression ?? "zstd");
   await asWideAsNeeded(named.map(fileTypes), (types) => {
     const cells = named.map(({ dataType }, at) => castOf(at, dataType, types[at] ?? []));
     return saveCells(connection, job, text, named, cells, `parquet, COMPRESSION ${packed}`);
   });
-  return {};
+  return { warnings: renameWarnings(named) };
+}
+
+async function saveCsv(
+  connection: DuckDBConnection,
+  job: JobOf<"save">,
+  text: string,
+  columns: readonly Column[],
+): Promise<void> {
+  const names = distinctNames(columns.map(({ name }) => name));
+  const cells = columns.map(({ dataType }, at) => asCell(`c${at}`, dataType));
+  const layout = `csv, COMPRESSION ${job.compression ?? "none"}, HEADER`;
+  const slots = columns.map(({ dataType }, at) => ({ name: `c${at}`, dataType, nullable: true }));
+  if (!hasTwins(names)) {
+    const named = columns.map((column, at) => ({ ...column, name: names[at] ?? "" }));
+    return saveCells(connection, job, text, named, cells, `${layout} true`);
+  }
+  // DuckDB would rename columns whose names differ only in case, so they are a row.
+  const texts = cells.map((cell) => `CAST(${cell} AS VARCHAR)`);
+  return saveCells(connection, job, text, slots, texts, `${layout} false`, names);
 }
 
 async function saveCells(
@@ -185,11 +197,13 @@ async function saveCells(
   columns: readonly Column[],
   cells: readonly string[],
   layout: string,
+  header: readonly string[] = [],
 ): Promise<void> {
   const picked = columns.map(({ name }, at) => `${cells[at]} AS ${quoteName(name)}`);
   const slots = columns.map((_, at) => `c${at}`).join(", ");
   const limit = job.limit === null ? "" : ` LIMIT ${job.limit}`;
-  const rows = `SELECT ${picked.join(", ")} FROM (${text}\n) AS q(${slots})${limit}`;
+  const first = header.length > 0 ? `SELECT ${header.map(quoteText).join(", ")} UNION ALL ` : "";
+  const rows = `${first}(SELECT ${picked.join(", ")} FROM (${text}\n) AS q(${slots})${limit})`;
   const sql = `COPY (${rows}\n) TO ${quoteText(job.into)} (FORMAT ${layout}, USE_TMP_FILE false)`;
   await copy(connection, sql, job.parameters);
 }
@@ -221,11 +235,12 @@ async function materialize(
     ? columnsOf(statement)
     : await typesOf(connection, text, job.parameters);
   statement.destroySync();
-  const named = distinctNames(columns);
+  const named = withNames(columns, job.options.table ?? []);
   const types = named.map((column) => storedTypes(column, job.options.table ?? null));
-  return asWideAsNeeded(types, (types, attempt) =>
+  const written = await asWideAsNeeded(types, (types, attempt) =>
     write(connection, job, text, named, { types, folder: String(attempt) }),
   );
+  return { ...written, warnings: renameWarnings(named) };
 }
 
 /** A column that is only a parameter has no type until the parameter has a value. */
@@ -258,7 +273,7 @@ async function write(
   connection: DuckDBConnection,
   job: JobOf<"materialize">,
   text: string,
-  columns: readonly Column[],
+  columns: readonly (Column & NamedColumn)[],
   { types, folder }: { types: readonly string[][]; folder: string },
 ): Promise<StatementResult> {
   const { partitionBy = [], stamp = [], limit, isPassing = false } = job.options;
@@ -289,7 +304,15 @@ async function write(
     }))
     .filter((file) => file.rows > 0);
   const stamps = stamped.map(({ name }) => ({ name, dataType: "VARCHAR", nullable: true }));
-  return { files, columns: files[0] ? await columnsIn(connection, files[0].path) : [...stored, ...stamps] };
+  const made = files[0] ? await columnsIn(connection, files[0].path) : [...stored, ...stamps];
+  const sources = new Map(columns.map(({ name, source }) => [name, source]));
+  return {
+    files,
+    columns: made.map((column) => {
+      const source = sources.get(column.name);
+      return source === undefined ? column : { ...column, source };
+    }),
+  };
 }
 
 /** Runs a COPY around a tenant's SELECT and returns its rows. */
@@ -325,29 +348,14 @@ async function columnsIn(connection: DuckDBConnection, path: string): Promise<Co
   return columns;
 }
 
-function distinctNames(columns: readonly Column[]): Column[] {
-  const names = distinct(columns.map(({ name }) => name));
-  return columns.map((column, at) => ({ ...column, name: names[at] ?? column.name }));
-}
-
-/** Nested values in CSV are JSON, which other programs can read. */
-function asCell(column: string, type: string): string {
-  if (!/^(STRUCT|MAP|UNION)\(|\[\d*\]$/.test(type)) return column;
-  const known = type.replaceAll(QUOTED_OR_DECIMAL, (found, width, scale) =>
-    width === undefined || width !== scale
-      ? found
-      : width === "38"
-        ? "VARCHAR"
-        : `DECIMAL(${Number(width) + 1},${scale})`,
+/** The statement's columns with names that a file or table can have. */
+function withNames(columns: readonly Column[], table: readonly Column[]): (Column & NamedColumn)[] {
+  const named = nameColumns(
+    columns.map(({ name }) => name),
+    { table, isFile: false },
   );
-  const json = `CAST(to_json(${known === type ? column : `CAST(${column} AS ${known})`}) AS VARCHAR)`;
-  if (!/\b(?:FLOAT|DOUBLE)\b/.test(type)) return json;
-  const { where, quoted } = quoteReals(json);
-  return `CASE WHEN ${where} THEN ${quoted} ELSE ${json} END`;
+  return columns.map((column, at) => ({ ...column, source: column.name, ...named[at] }));
 }
-
-/** Decimals without a digit before the point, which are invalid JSON; not within quotes. */
-const QUOTED_OR_DECIMAL = /"(?:[^"]|"")*"|DECIMAL\((\d+),(\d+)\)/g;
 
 const notSelect = () => new AppError("sql_error", "The last statement must be a SELECT.");
 

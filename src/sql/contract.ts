@@ -129,12 +129,15 @@ export interface Sql {
   queryText(job: SqlJob, limit: number): Promise<SqlRowsText>;
   /** The query plan of the last statement, as text. Earlier statements are run if they create tables. */
   explain(job: SqlJob): Promise<string>;
-  /** Writes the rows of the last statement as Parquet files to the new folder `into`. No rows, no files. */
+  /**
+   * Writes the rows of the last statement as Parquet files to the new folder `into`. No rows, no files. Returns warnings
+   * about renamed columns.
+   */
   materialize(
     job: SqlJob,
     into: string,
     options?: WriteOptions,
-  ): Promise<{ columns: Column[]; files: SqlFile[] }>;
+  ): Promise<{ columns: Column[]; files: SqlFile[]; warnings: string[] }>;
   /**
    * Writes the rows of the last statement as one file to the folder `into`. Returns its absolute path,
    * and warnings about

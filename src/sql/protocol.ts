@@ -50,7 +50,7 @@ export interface StatementResult {
   truncated?: boolean;
   files?: SqlFile[];
   plan?: string;
-  /** For a saved file. */
+  /** About columns and values that the file or table can't have. */
   warnings?: string[];
 }
 

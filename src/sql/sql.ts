@@ -170,13 +170,17 @@ export function openSql(options: SqlOptions): Sql {
 
     async materialize(job, into, options = {}) {
       mkdirSync(into, { recursive: true, mode: 0o700 });
-      const { columns = [], files = [] } = await inChild(job, {
+      const {
+        columns = [],
+        files = [],
+        warnings = [],
+      } = await inChild(job, {
         kind: "materialize",
         ...workOf(job),
         into,
         options,
       });
-      return { columns, files };
+      return { columns, files, warnings };
     },
 
     async save(job, into, { format, compression, limit, maxBytes }) {

@@ -1,6 +1,6 @@
 import { AppError } from "../base/errors.ts";
 import type { Column } from "./contract.ts";
-import { quoteText } from "./text.ts";
+import { quoteReals, quoteText } from "./text.ts";
 
 /**
  * The types to write a column in, each tried if values don't fit the previous one; the last one fits all values.
@@ -92,3 +92,22 @@ const IS_NULL = /^"?(SQL)?NULL"?$/;
  */
 const CHANGED =
   /"(?:[^"]|"")*"|'(?:[^']|'')*'|\[\d+\]|\b(?:U?HUGEINT|BIGNUM|BIT|INTERVAL|TIME WITH TIME ZONE|TIME_NS|UNION)\b/g;
+
+/** Nested values in CSV are JSON, which other programs can read. */
+export function asCell(column: string, type: string): string {
+  if (!/^(STRUCT|MAP|UNION)\(|\[\d*\]$/.test(type)) return column;
+  const known = type.replaceAll(QUOTED_OR_DECIMAL, (found, width, scale) =>
+    width === undefined || width !== scale
+      ? found
+      : width === "38"
+        ? "VARCHAR"
+        : `DECIMAL(${Number(width) + 1},${scale})`,
+  );
+  const json = `CAST(to_json(${known === type ? column : `CAST(${column} AS ${known})`}) AS VARCHAR)`;
+  if (!/\b(?:FLOAT|DOUBLE)\b/.test(type)) return json;
+  const { where, quoted } = quoteReals(json);
+  return `CASE WHEN ${where} THEN ${quoted} ELSE ${json} END`;
+}
+
+/** Decimals without a digit before the point, which are invalid JSON; not within quotes. */
+const QUOTED_OR_DECIMAL = /"(?:[^"]|"")*"|DECIMAL\((\d+),(\d+)\)/g;

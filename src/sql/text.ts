@@ -88,17 +88,6 @@ export function namesIn(sql: string): (name: string) => boolean {
 /** One statement without its trailing semicolon, for use inside another. */
 export const withoutEnd = (sql: string): string => sql.replace(/;\s*$/, "");
 
-/** Column names with a number appended to duplicates; case doesn't distinguish names. */
-export function distinct(names: readonly string[]): string[] {
-  const taken = new Set<string>();
-  return names.map((original) => {
-    let name = original;
-    for (let n = 1; taken.has(name.toLowerCase()); n++) name = `${original}_${n}`;
-    taken.add(name.toLowerCase());
-    return name;
-  });
-}
-
 const STRING = String.raw`"(?:[^"\\]|\\.)*"`;
 const REALS = ["NaN", "Infinity", "-Infinity"].map(quoteText).join();
 

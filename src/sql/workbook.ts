@@ -2,7 +2,7 @@ import type { DuckDBPreparedStatement } from "@duckdb/node-api";
 import { OddValues, oddSentence } from "../base/odd-values.ts";
 import { type Cell, WorkbookWriter } from "../sheets/write/workbook-writer.ts";
 import { cellWriter } from "./cells.ts";
-import { distinct } from "./text.ts";
+import { distinctNames } from "./column-names.ts";
 
 /**
  * Writes the rows as a workbook, up to `limit`, and returns warnings. Throws `limit_exceeded` if a sheet can't hold
@@ -14,7 +14,7 @@ export async function saveWorkbook(
   limit: number | null,
 ): Promise<string[]> {
   const result = await statement.stream();
-  const names = distinct(result.columnNames());
+  const names = distinctNames(result.columnNames());
   using book = new WorkbookWriter(path, names);
   const writers = result.columnTypes().map((type) => cellWriter(type, book.styles));
   const odd = new OddValues();

@@ -249,6 +249,22 @@ test("nested values are JSON in CSV, in a file and in a query's response", async
   expect(saved.text.split("\n")).toEqual(lines);
 });
 
+test("names that differ only in case stay in a file, and are reported if a table can't have them", async () => {
+  const sql = 'SELECT 1 AS v, 2 AS V, 3 AS "V_1"';
+  const output = { connectionId: "artifact", title: "Twins", format: "csv" };
+  const { result } = await data.end("duckdb_transform", { sql, output });
+  const saved = await data.owner("GET", `/api/v1/artifacts/${result.output.artifactId}/content`);
+  expect([saved.text, result.warnings]).toEqual(["v,V,V_1\n1,2,3\n", undefined]);
+  const table = { layer: "marts", dataset: "twins", writeDisposition: "append" };
+  const first = await data.transform({ sql, output: table });
+  expect(first.warnings).toEqual(['Column "V" is called V_2, because case doesn\'t distinguish columns.']);
+  await data.transform({ sql: 'SELECT 30 AS "V_1", 20 AS "V", 10 AS v', output: table });
+  expect(await data.rows("SELECT v, V_2, V_1 FROM marts.twins ORDER BY v")).toEqual([
+    { v: 1, V_2: 2, V_1: 3 },
+    { v: 10, V_2: 20, V_1: 30 },
+  ]);
+});
+
 test("integers of 39 digits are text in a Parquet file, and shorter ones decimals", async () => {
   const great = "170141183460469231731687303715884105727";
   const sql = `SELECT ${great}::HUGEINT AS great, -${great}::HUGEINT AS least, [${great}] AS list, 18446744073709551617 AS large`;

@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { gzipSync, zstdCompressSync } from "node:zlib";
+import { eq } from "drizzle-orm";
+import { lakeTables } from "../../src/resources/datasets/table.ts";
 import { startApp } from "../support/app.ts";
 import { eventually } from "../support/outbound.ts";
 import { join as enrol } from "../support/people.ts";
@@ -101,6 +103,45 @@ describe("an upload", () => {
       detail: expect.stringContaining("Column id of raw.grows is BIGINT, and the file has it as BOOLEAN."),
     });
     expect(await rows("grows")).toEqual([{ id: 9 }]);
+  });
+
+  test("keeps the column of each name, although case alone tells them apart", async () => {
+    const [append, asJson] = ["format=csv&writeDisposition=append", "format=json&writeDisposition=append"];
+    const { body } = await upload("id,ID\n1,100\n", "format=csv", "twins");
+    expect(body.warnings).toEqual(['Column "ID" is called ID_2, because case doesn\'t distinguish columns.']);
+    await upload("ID,id\n200,2\n", append, "twins");
+    await upload("id_2\n300\n", append, "twins");
+    expect(await rows("twins")).toEqual([
+      { id: 1, ID_2: 100 },
+      { id: 2, ID_2: 200 },
+      { id: null, ID_2: 300 },
+    ]);
+    const unclear = await upload("Id\n3\n", append, "twins");
+    expect([unclear.status, unclear.body.detail]).toEqual([
+      409,
+      'Column "Id" could be id or ID_2 of the table, since only case tells their names apart. Call it as one of them.',
+    ]);
+    await upload('[{"a":1},{"A":2}]', "format=json", "letters");
+    await upload('[{"A":4}]', asJson, "letters");
+    expect(await rows("letters")).toEqual([
+      { a: 1, A_2: null },
+      { a: null, A_2: 2 },
+      { a: null, A_2: 4 },
+    ]);
+  });
+
+  test("finds the columns of a table from an older version by the numbers that it gave them", async () => {
+    await upload("id,ID\n1,100\n", "format=csv", "older");
+    await weir.app.store.write(async (db) => {
+      const [table] = await db.select().from(lakeTables).where(eq(lakeTables.dataset, "older"));
+      const columns = table?.columns.map(({ source: _, ...column }) => column) ?? [];
+      await db.update(lakeTables).set({ columns }).where(eq(lakeTables.dataset, "older"));
+    });
+    await upload("ID,id\n200,2\n", "format=csv&writeDisposition=append", "older");
+    expect(await rows("older")).toEqual([
+      { id: 1, ID_2: 100 },
+      { id: 2, ID_2: 200 },
+    ]);
   });
 
   test.each(
@@ -612,6 +653,14 @@ describe("rows as a file", () => {
     expect((await ask(sql, {}, "?format=csv", { limit: 2 })).text.trimEnd().split("\n")).toHaveLength(3);
     expect((await ask(sql, { accept: "text/csv" }, "?format=json")).body.rowCount).toBe(1000);
     expect((await ask(sql, { accept: "image/png" })).body.rowCount).toBe(1000);
+  });
+
+  test("as CSV, with names that differ only in case", async () => {
+    const sql = `SELECT 1 AS v, 2 AS V, 3 AS "V_1", 'a,"' AS text, '' AS none, NULL AS nothing, 1.50 AS n`;
+    expect((await ask(sql, {}, "?format=csv")).text).toBe(
+      'v,V,V_1,text,none,nothing,n\n1,2,3,"a,""","",,1.50\n',
+    );
+    expect((await ask(`${sql} WHERE false`, {}, "?format=csv")).text).toBe("v,V,V_1,text,none,nothing,n\n");
   });
 
   deepTest("as JSON lines, all of them, with the values of a JSON response", async () => {

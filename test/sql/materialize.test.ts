@@ -101,6 +101,27 @@ describe("materialize", () => {
     ]);
   });
 
+  test("gives no column a name that the statement gives to another, whatever the order of rows", async () => {
+    const sql = `SELECT i AS v, i + 1 AS V, i + 2 AS "V_1", i AS v FROM range(1) t(i)`;
+    const made = await materialize(sql);
+    expect(made.columns.map(({ name, source }) => [name, source])).toEqual([
+      ["v", "v"],
+      ["V_2", "V"],
+      ["V_1", "V_1"],
+      ["v_3", "v"],
+    ]);
+    expect(made.warnings[0]).toBe('Column "V" is called V_2, because case doesn\'t distinguish columns.');
+    const again = `SELECT 30 AS "V_1", 20 AS "V", 10 AS "v"`;
+    const more = await materialize(again, { table: made.columns });
+    expect(more.columns.map(({ name }) => name)).toEqual(["V_1", "V_2", "v"]);
+    const unclear = materialize(`SELECT 20 AS "V", 30 AS "v_1"`, {
+      table: [made.columns[0], made.columns[1]],
+    });
+    expect(await failure(unclear)).toMatchObject({
+      code: "schema_contract_violation",
+    });
+  });
+
   test("keeps what Parquet would round or cut, also within lists and structs", async () => {
     const values = [
       "INTERVAL '0.123456 seconds'",

@@ -6,7 +6,7 @@ import type { SqlFile, SqlJob, SqlTable } from "../../sql/contract.ts";
 import { quoteText } from "../../sql/text.ts";
 import type { Done } from "../contract.ts";
 import { type Change, changeOf, type Output } from "./change.ts";
-import { asJson, endWarnings, laterRowsWon, newRows, rowsOf, testRows, type Work } from "./work.ts";
+import { asJson, endWarnings, laterRowsWon, logged, newRows, rowsOf, testRows, type Work } from "./work.ts";
 
 /** Each partition is at least one file, and every reader of the table has to open it. */
 const MAX_PARTITIONS = 1_000;
@@ -27,7 +27,7 @@ export async function intoDataset(work: Work, job: SqlJob, output: Output): Prom
   const table = output.writeDisposition === "replace" ? [] : (existing?.columns ?? []);
   const made = await ctx.sql.materialize(job, join(folder, "rows"), { partitionBy, stamp, table, ...limit });
   const rows = rowsOf(made);
-  const warnings = endWarnings(ctx, rows, maxRows);
+  const warnings = [...logged(ctx, made.warnings), ...endWarnings(ctx, rows, maxRows)];
   const columns = made.columns.map((c) => ({
     ...c,
     nullable: c.name !== "_dlt_id" && c.name !== "_dlt_load_id",

@@ -3,7 +3,7 @@ import { AppError } from "../../base/errors.ts";
 import type { Json, JsonObject } from "../../base/json.ts";
 import type { SqlJob } from "../../sql/contract.ts";
 import type { Done } from "../contract.ts";
-import { asJson, newRows, testRows, type Work } from "./work.ts";
+import { asJson, newRows, outputSql, testRows, type Work } from "./work.ts";
 
 /** Maximum number of rows of a result. */
 const MAX_ITEMS = 100_000;
@@ -50,5 +50,5 @@ async function testedRows(work: Work, job: SqlJob): Promise<SqlJob> {
   const made = await ctx.sql.materialize(job, join(await ctx.workFolder(), "rows"));
   const output = newRows(made);
   await testRows(work, tables, [output]);
-  return { tables: [output], sql: "FROM output", signal: ctx.signal };
+  return { tables: [output], sql: outputSql(made.columns), signal: ctx.signal };
 }

@@ -4,6 +4,7 @@ import { plural } from "../../base/plural.ts";
 import type { LakeTable } from "../../lake/contract.ts";
 import { lakeJob } from "../../lake/views.ts";
 import type { Column, SqlFile, SqlJob, SqlTable, WriteOptions } from "../../sql/contract.ts";
+import { quoteName } from "../../sql/text.ts";
 import type { RunContext } from "../contract.ts";
 import { FILES_LAYER } from "./files.ts";
 import { runTests, type TransformTest } from "./tests.ts";
@@ -52,6 +53,11 @@ export function endWarnings({ log }: RunContext, rows: number, maxRows: number |
   return [warning];
 }
 
+export function logged({ log }: RunContext, warnings: readonly string[]): readonly string[] {
+  for (const warning of warnings) log("warn", warning);
+  return warnings;
+}
+
 /** Warns that a merge keeps one of several rows with the same key. */
 export const laterRowsWon = (lost: number): string =>
   `${plural(lost, { one: "row", other: "rows" })} had the key of a later one and ${lost === 1 ? "was" : "were"} left out.`;
@@ -66,6 +72,10 @@ export const newRows = ({ columns, files }: { columns: Column[]; files: SqlFile[
   columns,
   files: files.map((file) => file.path),
 });
+
+/** Reads the SQL's rows with the names that it gave them: a table can't have names that differ only in case. */
+export const outputSql = (columns: readonly Column[]): string =>
+  `SELECT ${columns.map(({ name, source = name }) => `${quoteName(name)} AS ${quoteName(source)}`).join(", ")} FROM output`;
 
 export async function testRows(
   work: Work,

@@ -11,6 +11,7 @@ import { isMixed } from "../../lake/iceberg/fields.ts";
 import { type FileFormat, landFile } from "../../lake/landing.ts";
 import { nameFault } from "../../lake/names.ts";
 import { unpackStream } from "../../providers/files/compression.ts";
+import { type NamedColumn, nameColumns, renameWarnings } from "../../sql/column-names.ts";
 import type { Column, Sql, SqlFile } from "../../sql/contract.ts";
 import { quoteText } from "../../sql/text.ts";
 import { record } from "../events/service.ts";
@@ -65,12 +66,23 @@ export async function uploadDataset(
   try {
     const path = join(work.path, `upload.${format}`);
     await save(upload.open(), path, format === "parquet" ? null : query.encoding);
-    const landed = await land(ctx, { path, folder: work.path, loadId, format, query, signal: upload.signal });
-    const at = { organizationId: ctx.organizationId, ...ref, table, loadId };
+    const here = { organizationId: ctx.organizationId, ...ref, table };
+    const [before] = query.writeDisposition === "append" ? await readTables(ctx.db, here) : [];
+    const landed = await land(ctx, {
+      path,
+      folder: work.path,
+      loadId,
+      format,
+      query,
+      table: before?.columns ?? [],
+      signal: upload.signal,
+    });
+    const at = { ...here, loadId };
     const add: LakeFile[] = [];
     for (const file of landed.files) add.push(await ctx.lake.add(at, file));
     hold.check();
     const { columns } = await commit(ctx, { ref, table, loadId, add, landed, format, query });
+    const warnings = renameWarnings(namedIn(landed.columns));
     const sumOf = (field: "rows" | "bytes") => add.reduce((sum, file) => sum + file[field], 0);
     return {
       loadId,
@@ -80,6 +92,7 @@ export async function uploadDataset(
       bytes: sumOf("bytes"),
       files: add.length,
       columns: columns.map(asJson),
+      ...(warnings.length > 0 ? { warnings } : {}),
     };
   } finally {
     await work.dispose();
@@ -149,6 +162,8 @@ interface Landing {
   loadId: string;
   format: FileFormat;
   query: UploadQuery;
+  /** The table's columns. */
+  table: readonly Column[];
   signal: AbortSignal;
 }
 
@@ -162,7 +177,7 @@ function semaphoreOf(sql: Sql): Semaphore {
   return semaphore;
 }
 
-async function land(ctx: Context, { path, folder, loadId, format, query, signal }: Landing) {
+async function land(ctx: Context, { path, folder, loadId, format, query, table, signal }: Landing) {
   const leave = await semaphoreOf(ctx.sql).enter(signal, { organizationId: ctx.organizationId });
   const seconds = ctx.config.sqlTimeoutSeconds;
   const late = new AbortController();
@@ -187,6 +202,7 @@ async function land(ctx: Context, { path, folder, loadId, format, query, signal 
         header,
         ...(delimiter ? { delimiter } : {}),
         stamp,
+        table,
         signal: either,
       });
     } finally {
@@ -244,7 +260,28 @@ function changeOf(
 ): TableChange {
   const baseVersion = before?.version ?? null;
   if (writeDisposition === "replace") return { table, columns, add, remove: "all", baseVersion };
+  checkNames(columns, before?.columns ?? []);
   const together = before ? unite(before, columns, "the file") : columns;
   const files = isMixed(columns, together) ? add.map((file) => ({ ...file, isMixed: true })) : add;
   return { table, columns: together, add: files, remove: [], baseVersion };
+}
+
+const namedIn = (columns: readonly Column[]): NamedColumn[] =>
+  columns.flatMap(({ name, source }) => (source === undefined ? [] : [{ name, source }]));
+
+/** Throws `dataset_changed` if the file was written for other columns than the table has now. */
+function checkNames(columns: readonly Column[], table: readonly Column[]): void {
+  const named = namedIn(columns);
+  const now = nameColumns(
+    named.map(({ source }) => source),
+    { table, isFile: true },
+  );
+  if (now.every(({ name }, at) => name === named[at]?.name)) return;
+  throw new AppError(
+    "dataset_changed",
+    "Another load added columns at the same time. Upload the file again.",
+    {
+      retryable: true,
+    },
+  );
 }

@@ -103,6 +103,7 @@ export const Uploaded = object({
   bytes: Type.Integer(),
   files: Type.Integer(),
   columns: Type.Array(ColumnShape),
+  warnings: optional(Type.Array(Type.String(), { description: "What changed about the file's columns." })),
 });
 export type Uploaded = Static<typeof Uploaded>;
 
