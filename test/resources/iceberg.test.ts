@@ -254,6 +254,18 @@ describe("what other engines read from the lake", () => {
     expect(metadata["table-uuid"]).toBe(before["table-uuid"]);
   });
 
+  test("have the values of a column that a later file spells differently", async () => {
+    await upload("spelled", [{ name: "ann", amount: 1.5 }]);
+    await upload("spelled", [{ Name: "bob", Amount: 2.5 }]);
+    const { metadata } = await load("spelled");
+    await checkTable(metadata);
+    const rows = (await readRows(metadata)).map(({ name, amount }) => [name, amount]).sort();
+    expect(rows).toEqual([
+      ["ann", 1.5],
+      ["bob", 2.5],
+    ]);
+  });
+
   deepTest("have snapshots in order of their times, even after the clock was set back", async () => {
     await upload("clock", [{ id: 1 }]);
     weir.clock.turn(-600_000);

@@ -124,10 +124,10 @@ function isPromotion(from: string, to: string): boolean {
 
 /** Whether other engines can't read files with `columns` as part of a table with the columns `table`. */
 export function isMixed(columns: readonly Column[], table: readonly Column[]): boolean {
-  const types = new Map(table.map(({ name, dataType }) => [name.toLowerCase(), dataType]));
+  const known = new Map(table.map((column) => [column.name.toLowerCase(), column]));
   return columns.some(({ name, dataType }) => {
-    const to = types.get(name.toLowerCase());
-    return to !== undefined && !becomes(dataType, to);
+    const to = known.get(name.toLowerCase());
+    return to !== undefined && (name !== to.name || !becomes(dataType, to.dataType));
   });
 }
 
