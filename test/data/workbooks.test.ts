@@ -98,6 +98,8 @@ describe("rows as a workbook", () => {
     expect(await readElsewhere(new Uint8Array(await reply.arrayBuffer()))).toEqual([["n"], [1]]);
     const names = 'SELECT 1 AS "a<b>&""c""", 2 AS "=1+1", 3 AS n, 4 AS n WHERE false';
     expect(await readElsewhere(await workbookOf(names))).toEqual([['a<b>&"c"', "=1+1", "n", "n_1"]]);
+    const twins = 'SELECT 1 AS v, 2 AS V, 3 AS "V_1" WHERE false';
+    expect(await readElsewhere(await workbookOf(twins))).toEqual([["v", "V", "V_1"]]);
   });
 
   test("keep numbers and dates that a workbook can't hold as text, and the run says so", async () => {
