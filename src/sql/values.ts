@@ -28,7 +28,8 @@ export function jsonText(value: DuckDBValue): string {
     case "string":
       return JSON.stringify(value);
     case "number":
-      return Number.isFinite(value) ? String(value) : `"${value}"`; // JSON has no NaN
+      if (!Number.isFinite(value)) return `"${value}"`; // JSON has no NaN
+      return Object.is(value, -0) ? "-0.0" : String(value);
     case "boolean":
       return value ? "true" : "false";
     case "bigint":

@@ -663,6 +663,12 @@ describe("rows as a file", () => {
     expect((await ask(`${sql} WHERE false`, {}, "?format=csv")).text).toBe("v,V,V_1,text,none,nothing,n\n");
   });
 
+  test("as JSON lines and CSV, with the sign of a negative zero", async () => {
+    const sql = "SELECT '-0.0'::DOUBLE AS n, ['-0.0'::FLOAT] AS list";
+    expect((await ask(sql, {}, "?format=jsonl")).text).toBe('{"n":-0.0,"list":[-0.0]}\n');
+    expect((await ask(sql, {}, "?format=csv")).text).toBe("n,list\n-0.0,[-0.0]\n");
+  });
+
   deepTest("as JSON lines, all of them, with the values of a JSON response", async () => {
     const sql =
       "SELECT i AS id, 9007199254740993 + i AS big, 1.10::DECIMAL(9,2) AS price, [i] AS list, NULL AS nothing, {'a': 'x'} AS record, 'a\nb' AS text, '{\"k\":\r\n\"v\"}'::JSON AS json, 1 AS id FROM range(25000) t(i)";
