@@ -387,8 +387,9 @@ describe("an endpoint, called by a run", () => {
       faultsOf(await owner("POST", ACTIONS, { kind: "http_request", name: "x", definition }));
     const apiId = NOBODY;
     expect(await refusal({ method: "GET" })).toEqual(["body.definition.url missing"]);
-    expect(await refusal({ api: {} })).toEqual(["body.definition.api.apiId missing"]);
-    expect(await refusal({ api: { apiId } })).toEqual(["body.definition.api value_error"]);
+    const noEndpoint = "body.definition.api value_error";
+    expect(await refusal({ api: {} })).toEqual([noEndpoint, "body.definition.api.apiId missing"]);
+    expect(await refusal({ api: { apiId } })).toEqual([noEndpoint]);
     expect(await refusal({ api: { apiId, endpoint: "a", tool: "b" } })).toEqual([
       "body.definition.api value_error",
     ]);
