@@ -123,7 +123,7 @@ export class Sheet {
     if (before !== null && holder !== null && !this.names.isReplaced)
       throw new AppError(
         "schema_contract_violation",
-        `Column ${before} of ${this.table} holds "${source}", and this load has "${holder}" too, which fits it as well. Rename one of them at the source, or load into another table.`,
+        `Column ${before} of ${this.table} holds "${source}", and this load also has "${holder}", whose column has the same name. Rename one of them at the source, or load into another table.`,
         { details: { table: this.table, column: before, sources: [source, holder] } },
       );
     const name = this.names.take(wanted, source);
