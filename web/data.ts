@@ -92,6 +92,8 @@ interface Changing<K extends Call> {
   /** Message once it is done. */
   done?: string | ((reply: Reply<K>) => string);
   onDone?: (reply: Reply<K>) => void;
+  /** Reads the new state after a rejection because someone else has changed it, before the user can try again. */
+  onChanged?: () => Promise<void>;
   /** For example `if-match`. */
   headers?: Record<string, string>;
   /** False if the caller shows the error itself, next to its field. */
@@ -124,6 +126,7 @@ export function useChange<K extends Call>(name: K, changing: Changing<K>) {
       if (error instanceof ApiError && error.code === CHANGED) {
         isRefused.current = true;
         await refresh(queries, ...changing.touches);
+        await changing.onChanged?.();
       }
       if (changing.tellsErrors !== false) notify(error.message, "bad");
     },

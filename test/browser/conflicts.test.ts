@@ -70,7 +70,7 @@ test("a dashboard and a saved query can be saved after someone else changed them
 
   const query = created(await weir.owner("POST", "/api/v1/queries", { name: "Ones", sql: "SELECT 1" }));
   await go(`/sql?query=${query.id}`);
-  await page.getByText("Ones", { exact: true }).first().waitFor();
+  await page.getByRole("button", { name: "Close Ones" }).waitFor();
   await weir.owner("PATCH", `/api/v1/queries/${query.id}`, { sql: "SELECT 2" });
   await seen.write("SQL", "SELECT 3");
   await save().click();

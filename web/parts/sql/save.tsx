@@ -1,6 +1,6 @@
 import { Save } from "lucide-react";
 import { useState } from "react";
-import { ApiError, CHANGED, callTagged } from "../../api.ts";
+import { callTagged } from "../../api.ts";
 import { useChange } from "../../data.ts";
 import { t } from "../../texts/text.ts";
 import { Button } from "../base/button.tsx";
@@ -50,17 +50,21 @@ export function SaveButtons({ tab, onSaved }: Props) {
   const { saved } = tab;
   const onDone = ({ id }: { id: string }) =>
     void readTab(id).then((read) => onSaved({ saved: read.saved, parameters: read.parameters }));
+  /** Someone else's change is replaced by the next attempt. */
+  const readTag = async () => {
+    if (!saved) return;
+    const path = { query_id: saved.id };
+    const { etag } = await callTagged("GET /api/v1/queries/{query_id}", { path }).catch(() => saved);
+    onSaved({ saved: { ...saved, etag } });
+  };
   const update = useChange("PATCH /api/v1/queries/{query_id}", {
     touches: ["/queries", "/dashboards"],
     done: t("Query saved"),
     onDone,
+    onChanged: readTag,
     ...(saved?.etag ? { headers: { "if-match": saved.etag } } : {}),
   });
   const isChanged = saved !== null && saved.text !== textOfTab(tab);
-  const readTag = async ({ id }: { id: string }) => {
-    const { etag } = await callTagged("GET /api/v1/queries/{query_id}", { path: { query_id: id } });
-    if (saved) onSaved({ saved: { ...saved, etag } });
-  };
   return (
     <>
       {saved ? (
@@ -69,15 +73,7 @@ export function SaveButtons({ tab, onSaved }: Props) {
             icon={Save}
             busy={update.isPending}
             disabled={!isChanged}
-            onClick={() =>
-              update.mutate(
-                { path: { query_id: saved.id }, body: bodyOf(tab) },
-                {
-                  onError: (error) =>
-                    error instanceof ApiError && error.code === CHANGED && void readTag(saved),
-                },
-              )
-            }
+            onClick={() => update.mutate({ path: { query_id: saved.id }, body: bodyOf(tab) })}
           >
             {t("Save")}
           </Button>
