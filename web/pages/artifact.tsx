@@ -1,17 +1,10 @@
-import { Download, ListChecks, Trash2 } from "lucide-react";
+import { ListChecks, Trash2 } from "lucide-react";
 import { useState } from "react";
 import { Redirect, useLocation } from "wouter";
 import type { Artifact } from "../calls.ts";
 import { useApi, useChange, useMay } from "../data.ts";
-import {
-  contentUrl,
-  fileOf,
-  isDashboard,
-  kindOf,
-  pageOf,
-  previewOf,
-  titleOf,
-} from "../parts/artifacts/artifact.ts";
+import { fileOf, isDashboard, kindOf, pageOf, previewOf, titleOf } from "../parts/artifacts/artifact.ts";
+import { ContentLink } from "../parts/artifacts/content-link.tsx";
 import { boardOf, Flashboard, panelsOf } from "../parts/artifacts/flashboard.tsx";
 import { ArtifactView } from "../parts/artifacts/view.tsx";
 import { IconButton, LinkButton } from "../parts/base/button.tsx";
@@ -71,14 +64,12 @@ function Whole({ artifact }: { artifact: Artifact }) {
         <LinkButton href={`/runs/${artifact.actionRunId}`} icon={ListChecks}>
           {t("Open run")}
         </LinkButton>
-        <a
-          href={contentUrl(whole)}
-          download
-          className="inline-flex h-8 items-center gap-1.5 rounded-md bg-accent px-3 text-sm font-medium whitespace-nowrap text-on-accent hover:bg-accent-strong"
-        >
-          <Download size={15} aria-hidden className="shrink-0" />
-          {t("Download")}
-        </a>
+        <ContentLink
+          id={whole.id}
+          file={fileOf(whole)?.name ?? `${titleOf(whole)}.${whole.kind === "json" ? "json" : "txt"}`}
+          name={t("Download")}
+          isButton
+        />
       </PageHead>
       {board ? (
         <Flashboard board={board} />

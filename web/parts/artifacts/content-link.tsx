@@ -11,13 +11,18 @@ interface Props {
   /** Filename. */
   file: string;
   name: string;
+  isButton?: boolean;
 }
+
+const LINK = "inline-flex items-center gap-1 text-accent hover:underline";
+const BUTTON =
+  "inline-flex h-8 items-center gap-1.5 rounded-md bg-accent px-3 text-sm font-medium whitespace-nowrap text-on-accent hover:bg-accent-strong";
 
 /**
  * Link to the content of an artifact as a file. The browser fetches it directly, so that none of it becomes part of the
  * page. A link can't select an organization, so users of several get it through the page.
  */
-export function ContentLink({ id, file, name }: Props) {
+export function ContentLink({ id, file, name, isButton = false }: Props) {
   const isOneOfMany = useMe().memberships.length > 1;
   const take = async () => {
     const input = { path: { artifact_id: id } };
@@ -31,7 +36,7 @@ export function ContentLink({ id, file, name }: Props) {
   return (
     <a
       href={contentUrl({ id })}
-      className="inline-flex items-center gap-1 text-accent hover:underline"
+      className={isButton ? BUTTON : LINK}
       download
       onClick={(event) => {
         if (!isOneOfMany) return;
@@ -39,7 +44,7 @@ export function ContentLink({ id, file, name }: Props) {
         take().catch((error: Error) => notify(error.message, "bad"));
       }}
     >
-      <Download size={14} aria-hidden /> {name}
+      <Download size={isButton ? 15 : 14} aria-hidden className="shrink-0" /> {name}
     </a>
   );
 }

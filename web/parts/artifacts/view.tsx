@@ -1,4 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
+import { useState } from "react";
 import { readStart } from "../../api.ts";
 import type { Artifact } from "../../calls.ts";
 import { t } from "../../texts/text.ts";
@@ -19,13 +20,7 @@ export function ArtifactView({ artifact }: { artifact: Artifact }) {
     case "tree":
       return <Tree value={artifact.content.data} copyLabel={t("Copy content as JSON")} />;
     case "image":
-      return (
-        <img
-          src={contentUrl(artifact)}
-          alt={titleOf(artifact)}
-          className="max-h-[70vh] max-w-full rounded border border-line"
-        />
-      );
+      return <Picture artifact={artifact} />;
     case "html":
       return <Html artifact={artifact} />;
     case "text":
@@ -37,6 +32,21 @@ export function ArtifactView({ artifact }: { artifact: Artifact }) {
         </p>
       );
   }
+}
+
+/** An image's address can't select an organization, so users of several may not get it. */
+function Picture({ artifact }: { artifact: Artifact }) {
+  const [isLacking, setLacking] = useState(false);
+  if (isLacking)
+    return <p className="text-sm text-soft">{t("Couldn't load the image. Download the file to view it.")}</p>;
+  return (
+    <img
+      src={contentUrl(artifact)}
+      alt={titleOf(artifact)}
+      onError={() => setLacking(true)}
+      className="max-h-[70vh] max-w-full rounded border border-line"
+    />
+  );
 }
 
 function useContent({ id }: Artifact, bytes = SHOWN_BYTES) {
