@@ -20,7 +20,7 @@ import { faultsBySteps } from "./faults.ts";
 import { useInsert } from "./insert.ts";
 import { FirstStep, Notices } from "./notices.tsx";
 import { StepPanel } from "./panel.tsx";
-import { panelParts } from "./panel-parts.tsx";
+import { panelParts, stepForm } from "./panel-parts.tsx";
 import { type EditorProps, messageOf, useChosen, useDraft, useFaults, usePublishing } from "./state.ts";
 import { type TestPlan, useStates, useTesting } from "./testing.ts";
 import { TopBar, type View } from "./top-bar.tsx";
@@ -38,7 +38,9 @@ const isNarrow = () => matchMedia("(max-width: 639px)").matches;
 export default function AutomationEditor(props: EditorProps) {
   const { automation } = props;
   const mayChange = useMay("member");
-  useEffect(() => void dialogs.load().catch(() => undefined), []); // the component reports failures
+  useEffect(() => {
+    for (const each of [stepForm, dialogs]) each.load().catch(() => undefined); // the component reports failures
+  }, []);
   const { user } = useMe();
   const { store, state } = useDraft(props);
   const { config, layout } = state.history;

@@ -2,7 +2,6 @@ import { useContext, useMemo, useState } from "react";
 import type { ActionKindInfo, Automation } from "../../calls.ts";
 import { t } from "../../texts/text.ts";
 import type { LastRun } from "../automations/last-run.ts";
-import { StepForm } from "../automations/step-form.tsx";
 import { Later, part } from "../base/later.tsx";
 import { changeStep } from "../canvas/commands.ts";
 import type { Actions } from "../canvas/kinds.ts";
@@ -16,6 +15,8 @@ import { AT } from "./faults.ts";
 import { StepInput } from "./input.tsx";
 import type { PanelTab } from "./panel.tsx";
 
+/** Loaded after the canvas is shown, since a step is usually opened next. */
+export const stepForm = part(() => import("../automations/step-form.tsx"));
 const stepOutput = part(() => import("./output.tsx"));
 const triggerForm = part(() => import("../automations/trigger-form.tsx"));
 
@@ -84,24 +85,26 @@ function OfStep(options: Options & { step: StepValue }) {
   );
   return (
     <ScopeOfValues value={ofItem}>
-      <StepForm
+      <Later
         key={form.number}
-        step={step}
-        steps={steps}
-        actions={actions}
-        kinds={kinds}
-        faults={state.faults.steps.get(step.key) ?? []}
-        at={[...AT, "steps", step.key]}
-        onChange={(next, field) =>
-          store.edit({
-            label: t("Edit {name}", { name: nameOf(step.key) }),
-            config: changeStep(config, step.key, next),
-            scope: `${step.key}.${field}`,
-          })
-        }
-        onRename={rename}
-        onReplace={() => open({ as: "replace", key: step.key })}
-        onDisconnect={(dependency) => onDisconnect(dependency, step.key)}
+        of={stepForm}
+        props={{
+          step,
+          steps,
+          actions,
+          kinds,
+          faults: state.faults.steps.get(step.key) ?? [],
+          at: [...AT, "steps", step.key],
+          onChange: (next, field) =>
+            store.edit({
+              label: t("Edit {name}", { name: nameOf(step.key) }),
+              config: changeStep(config, step.key, next),
+              scope: `${step.key}.${field}`,
+            }),
+          onRename: rename,
+          onReplace: () => open({ as: "replace", key: step.key }),
+          onDisconnect: (dependency) => onDisconnect(dependency, step.key),
+        }}
       />
     </ScopeOfValues>
   );

@@ -34,7 +34,7 @@ interface Props {
 }
 
 /** Settings of a step. */
-export function StepForm({ step, steps, actions, kinds, faults, at, ...on }: Props) {
+export default function StepForm({ step, steps, actions, kinds, faults, at, ...on }: Props) {
   const put = (change: Partial<StepValue>) =>
     on.onChange(putInStep(step, change), Object.keys(change).join());
   const messageFor = (name: string) => faults.find(({ loc }) => loc[at.length] === name)?.msg;
