@@ -84,7 +84,7 @@ async function ofLake(ctx: RunContext, datasets: readonly string[] | undefined):
     dialect: "duckdb",
     tables: tables.map((table) => ({
       name: `${table.layer}.${sqlName(table)}`,
-      columns: table.columns,
+      columns: table.columns.map(({ name, dataType, nullable }) => ({ name, dataType, nullable })),
       rows: table.rows,
     })),
     // Inside a FROM clause, only a single query is valid.
