@@ -59,6 +59,23 @@ describe("a subscription", () => {
     expect(JSON.stringify(kept)).not.toContain(secret);
   });
 
+  test("is shown in events without the token in its path", async () => {
+    await using app = await startApp({ engine: false });
+    const url = "https://hooks.example.com/services/T0001/catch/abcSECRETxyz/";
+    const made = (await app.owner("POST", WEBHOOKS, { url, events: ["*"] })).body;
+    const moved = url.replace("xyz", "abc");
+    await app.owner("PATCH", `${WEBHOOKS}/${made.id}`, { url: moved });
+    await app.owner("PATCH", `${WEBHOOKS}/${made.id}`, { status: "disabled" });
+    await app.owner("DELETE", `${WEBHOOKS}/${made.id}`);
+    const shown = "https://hooks.example.com/services/T0001/catch/***/";
+    expect(await trailOf(app, made.id)).toEqual([
+      ["webhook.created", { url: shown, events: ["*"] }],
+      ["webhook.updated", { changes: [{ field: "url", from: shown, to: shown }] }],
+      ["webhook.disabled", { url: shown, reason: null }],
+      ["webhook.deleted", { url: shown }],
+    ]);
+  });
+
   test("created again with the same key is the same, with its secret", async () => {
     await using app = await startApp({ engine: false });
     const body = { url: URL, events: ["*"] };

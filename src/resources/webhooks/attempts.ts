@@ -1,6 +1,5 @@
 import { and, eq, inArray, sql } from "drizzle-orm";
 import { timestamp, timestampAfter } from "../../base/clock.ts";
-import { maskSecrets } from "../../base/mask.ts";
 import { type Actor, type App, contextFor, type WriteContext, writeFor } from "../../context.ts";
 import { insertInto } from "../../store/prepared.ts";
 import type { WriteDb } from "../../store/store.ts";
@@ -11,6 +10,7 @@ import type { RunError } from "../runs/table.ts";
 import { countTries } from "./count.ts";
 import { hold } from "./hold.ts";
 import type { Attempt } from "./send.ts";
+import { shownUrl } from "./shown-url.ts";
 import {
   type OutboundRow,
   outboundAttempts,
@@ -224,6 +224,6 @@ async function noteFailing(
       updatedAt: timestampAfter(tx.clock, subscription.updatedAt),
     })
     .where(eq(webhooks.id, subscription.id));
-  const data = { url: maskSecrets(subscription.url), reason };
+  const data = { url: shownUrl(subscription.url), reason };
   await record(tx, "webhook.disabled", { type: "webhook", id: subscription.id }, data);
 }

@@ -1,13 +1,13 @@
 import { and, desc, eq } from "drizzle-orm";
 import { timestamp } from "../../base/clock.ts";
 import { AppError } from "../../base/errors.ts";
-import { maskSecrets } from "../../base/mask.ts";
 import { type Context, write } from "../../context.ts";
 import { record } from "../events/service.ts";
 import { events } from "../events/table.ts";
 import { recordAttempts } from "./attempts.ts";
 import { sendOnce } from "./send.ts";
 import { findWebhook } from "./service.ts";
+import { shownUrl } from "./shown-url.ts";
 import { subscriptionOf } from "./subscriptions.ts";
 import { type OutboundRow, outboundDeliveries } from "./table.ts";
 import { messageAt } from "./take.ts";
@@ -24,7 +24,7 @@ export async function testWebhook(ctx: Context, id: string): Promise<OutboundRow
   const delivery = await write(ctx, async (tx) => {
     const row = await findWebhook(tx, id);
     const deliveryId = tx.ids.uuid();
-    const data = { url: maskSecrets(row.url), deliveryId };
+    const data = { url: shownUrl(row.url), deliveryId };
     await record(tx, "webhook.tested", { type: "webhook", id }, data);
     const made: OutboundRow = {
       id: deliveryId,

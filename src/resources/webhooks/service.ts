@@ -1,7 +1,7 @@
 import { and, desc, eq, isNull, lt, sql } from "drizzle-orm";
 import { timestamp } from "../../base/clock.ts";
 import { notFound } from "../../base/errors.ts";
-import type { Json } from "../../base/json.ts";
+import type { JsonObject } from "../../base/json.ts";
 import { maskSecrets } from "../../base/mask.ts";
 import { type Context, created, touched, type WriteContext, write } from "../../context.ts";
 import { makeCursor, readCursor } from "../../crypto/cursor.ts";
@@ -9,6 +9,7 @@ import { endOfTrail } from "../events/followed.ts";
 import { changesBetween, record } from "../events/service.ts";
 import { changeTypes, forgetFormer } from "./former.ts";
 import { hold, wake } from "./hold.ts";
+import { shownUrl } from "./shown-url.ts";
 import { outboundDeliveries, type WebhookRow, webhookLabel, webhooks } from "./table.ts";
 import type { NewWebhook, WebhookPatch } from "./wire.ts";
 
@@ -75,7 +76,7 @@ export async function createWebhook(
     };
     await tx.db.insert(webhooks).values(row);
     wake(tx);
-    await record(tx, "webhook.created", entity(id), { url: maskSecrets(row.url), events: row.events });
+    await record(tx, "webhook.created", entity(id), { url: shownUrl(row.url), events: row.events });
     return { row, secret };
   });
 }
@@ -98,12 +99,16 @@ export async function updateWebhook(ctx: Context, id: string, patch: WebhookPatc
     if (!row) throw notFound("webhook");
     wake(tx);
     if (changes.length > 0) {
-      const masked = maskSecrets(changes as unknown as Json);
-      await record(tx, "webhook.updated", entity(id), { changes: masked });
+      const shown = changes.map((change) =>
+        change.field === "url"
+          ? { ...change, from: shownUrl(before.url), to: shownUrl(row.url) }
+          : (change as unknown as JsonObject),
+      );
+      await record(tx, "webhook.updated", entity(id), { changes: maskSecrets(shown) });
     }
     if (isTurned) {
       await record(tx, status === "active" ? "webhook.enabled" : "webhook.disabled", entity(id), {
-        url: maskSecrets(row.url),
+        url: shownUrl(row.url),
         reason: row.disabledReason,
       });
     }
@@ -178,6 +183,6 @@ export async function deleteWebhook(ctx: Context, id: string): Promise<void> {
       })
       .where(mine(tx, id));
     await forgetFormer(tx.db, id, Number.POSITIVE_INFINITY);
-    await record(tx, "webhook.deleted", entity(id), { url: maskSecrets(before.url) });
+    await record(tx, "webhook.deleted", entity(id), { url: shownUrl(before.url) });
   });
 }
