@@ -258,6 +258,8 @@ describe("weir doctor", () => {
     db.run("UPDATE outbound_deliveries SET due_at = '2026-01-01T00:00:00.000Z', taken_by = NULL");
     const late = "1 deliveries have been due since 2026-01-01T00:00:00.000Z.";
     expect((await examine(app.dataFolder)).wrong.queue?.message).toBe(late);
+    await app.owner("PATCH", `/api/v1/webhooks/${hook.id}`, { status: "disabled" }); // which holds its deliveries
+    expect((await examine(app.dataFolder)).wrong).toEqual({});
     await app.owner("DELETE", `/api/v1/webhooks/${hook.id}`);
     expect((await examine(app.dataFolder)).wrong).toEqual({});
     db.close();

@@ -126,6 +126,7 @@ export async function checkQueue(db: ReadDb, clock: Clock, isServed: boolean): P
     .where(
       and(
         isNull(webhooks.deletedAt),
+        eq(webhooks.status, "active"), // a disabled one holds its deliveries
         isNotNull(outboundDeliveries.dueAt),
         isNull(outboundDeliveries.takenBy),
         lte(outboundDeliveries.dueAt, limit),
