@@ -45,10 +45,14 @@ test("the overview counts failed, waiting and upcoming work across all automatio
   const failing = await makeAutomation(app.owner, { steps: [bad] }, { name: "Fails" });
   const mended = await makeAutomation(app.owner, { steps: [bad] }, { name: "Mended" });
   const schedule = { cron: "0 7 * * *" };
+  const inHours = (hours: number) => {
+    const time = new Date(app.clock.now().getTime() + hours * 3_600_000);
+    return { cron: `${time.getUTCMinutes()} ${time.getUTCHours()} * * *` };
+  };
   for (let n = 0; n < 12; n++)
     await makeAutomation(
       app.owner,
-      { steps: [good], schedule: { ...schedule, cron: `${59 - n} 7 * * *` } },
+      { steps: [good], schedule: inHours(12 - n) },
       { name: `Daily ${n}`, triggerType: "schedule" },
     );
   await makeAutomation(
