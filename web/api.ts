@@ -1,3 +1,4 @@
+import { exactJson } from "../src/base/json-numbers.ts";
 import { readEvents } from "../src/base/sse.ts";
 import { base } from "./base.ts";
 import type { Call, CallInput, Reply } from "./calls.ts";
@@ -168,7 +169,11 @@ async function send(call: Call, input: Parts, options: Options): Promise<Respons
       ...(tag === undefined ? {} : { "if-match": tag }),
       ...options.headers,
     },
-    ...(hasBody ? { body: JSON.stringify(input.body) } : options.raw ? { body: options.raw } : {}),
+    ...(hasBody
+      ? { body: call === "POST /api/v1/query" ? exactJson(input.body) : JSON.stringify(input.body) }
+      : options.raw
+        ? { body: options.raw }
+        : {}),
   }).catch((cause: unknown) => {
     if (options.signal?.aborted) throw cause;
     throw new ApiError(0, { detail: noReply(), code: "unreachable" }, null);

@@ -67,6 +67,10 @@ const LONG = /\d[\d.]{15}|\d[eE][+-]?\d{3}/;
 export const parseLossless = (text: string) =>
   LONG.test(text) ? JSON.parse(text, keptNumber) : JSON.parse(text);
 
+/** Like `parseLossless`, but a number beyond doubles becomes `NumberText`. */
+export const parseNumberTexts = (text: string) =>
+  LONG.test(text) ? JSON.parse(text, numberText) : JSON.parse(text);
+
 /** Returns whether JSON may contain numbers that `parseLossless` converts to text. */
 export const hasLongNumbers = (text: string): boolean => LONG.test(text);
 
@@ -93,6 +97,11 @@ function keptNumber(_key: string, value: unknown, context?: { source?: string })
   const exact = exactOf(context.source, value);
   if (typeof exact === "number") return exact;
   return Number.isFinite(value) && compareNumbers(exact, value) === 0 ? value : context.source;
+}
+
+function numberText(key: string, value: unknown, context?: { source?: string }): unknown {
+  const kept = keptNumber(key, value, context);
+  return typeof value === "number" && typeof kept === "string" ? new NumberText(kept) : kept;
 }
 
 const exactNumber = (_key: string, value: unknown, context?: { source?: string }): unknown =>

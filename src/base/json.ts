@@ -23,12 +23,16 @@ export const SHORT_CHARACTERS = 256 * 1024;
  * Numbers beyond doubles become text.
  * Throws `invalid` with `type: "json_invalid"` at `loc`.
  */
-export function parseJson(text: string, loc: readonly string[] = ["body"]): Json {
+export function parseJson(
+  text: string,
+  loc: readonly string[] = ["body"],
+  parse: (text: string) => Json = parseLossless,
+): Json {
   if (text.length > 2 * MAX_OBJECTS && countIn(text).objects > MAX_OBJECTS)
     throw tooMany(loc, "objects", MAX_OBJECTS);
   let value: Json;
   try {
-    value = parseLossless(text);
+    value = parse(text);
   } catch (error) {
     throw invalid(loc, `Invalid JSON: ${reason(error)}`, "json_invalid");
   }
@@ -48,17 +52,18 @@ export function parseJsonInSlices(
   {
     loc = ["body"],
     maxValues = Number.POSITIVE_INFINITY,
-  }: { loc?: readonly string[]; maxValues?: number } = {},
+    parse = parseLossless,
+  }: { loc?: readonly string[]; maxValues?: number; parse?: (text: string) => Json } = {},
 ): Json | Promise<Json> {
   if (text.length > SHORT_CHARACTERS) {
     const rules = { maxDepth: MAX_DEPTH, maxObjects: MAX_OBJECTS, maxValues, maxKeys: MAX_KEYS };
-    return parseLong(text, rules).catch((error: unknown) => {
+    return parseLong(text, rules, parse).catch((error: unknown) => {
       throw error instanceof JsonRefused ? refusal(error, loc, rules) : error;
     });
   }
   if (text.length > 2 * maxValues && countIn(text).values > maxValues)
     throw tooMany(loc, "values", maxValues);
-  return parseJson(text, loc);
+  return parseJson(text, loc, parse);
 }
 
 function refusal({ rule, what }: JsonRefused, loc: readonly string[], rules: JsonRules): InvalidInput {

@@ -2,6 +2,7 @@ import { codeOf } from "../base/disk.ts";
 import { type EgressResponse, openEgress } from "../base/egress.ts";
 import { AppError } from "../base/errors.ts";
 import { isObject, type Json, parseJson } from "../base/json.ts";
+import { exactJson } from "../base/json-numbers.ts";
 
 const MAX_REPLY_BYTES = 64 * 1024 * 1024;
 
@@ -87,7 +88,7 @@ export function openClient(server: string, { token, userAgent, organization }: C
 
   /** Returns the whole response. Throws if it reports a failure. */
   const say = <T>(method: string, path: string, body?: unknown, more?: Saying) =>
-    call<T>(method, path, "application/json", body === undefined ? undefined : JSON.stringify(body), more);
+    call<T>(method, path, "application/json", body === undefined ? undefined : exactJson(body), more);
 
   const json = async <T>(method: string, path: string, body?: unknown) =>
     (await say<T>(method, path, body)).body;

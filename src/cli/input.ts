@@ -22,11 +22,12 @@ export async function jsonInput(
   host: Host,
   flag: string,
   word: string | undefined,
+  parse?: (text: string) => Json,
 ): Promise<Json | undefined> {
   if (word === undefined) return undefined;
   const text = await textInput(host, flag, word);
   try {
-    return parseJson(text, [flag]);
+    return parseJson(text, [flag], parse);
   } catch (cause) {
     const isGrammar = !(cause instanceof InvalidInput) || cause.faults[0]?.msg.startsWith("Invalid JSON");
     if (!isGrammar) throw new UsageError(cause.message, { cause });

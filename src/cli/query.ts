@@ -1,4 +1,5 @@
 import { AppError } from "../base/errors.ts";
+import { exactJson, parseNumberTexts } from "../base/json-numbers.ts";
 import type { Reply } from "../calls.ts";
 import { FirstRows } from "./first-rows.ts";
 import { type Host, UsageError } from "./host.ts";
@@ -24,7 +25,7 @@ export const query = singleCommand(
     async run({ flags, words, host }) {
       const format = formatOf(flags);
       const limit = numberInput("--limit", flags.limit);
-      const parameters = await jsonInput(host, "--parameters", flags.parameters);
+      const parameters = await jsonInput(host, "--parameters", flags.parameters, parseNumberTexts);
       const sql = words[0] === "-" ? await host.stdin() : words[0];
       const api = aboutSql(apiOf({ flags, host }));
       if (format !== "json" && format !== "table")
@@ -60,7 +61,7 @@ async function stream(
   const hasNext = limit !== undefined && limit >= 1 && limit < MAX_REPLY_ROWS;
   const reply = await api.open("POST", `/api/v1/query?format=${format}`, {
     headers: { "content-type": "application/json" },
-    body: JSON.stringify({ ...query, limit: hasNext ? limit + 1 : limit }),
+    body: exactJson({ ...query, limit: hasNext ? limit + 1 : limit }),
   });
   const first = new FirstRows(format, limit ?? Number.POSITIVE_INFINITY);
   for await (const bytes of reply.body) {

@@ -1,5 +1,6 @@
 import { AppError, invalid } from "../base/errors.ts";
 import { type Json, parseJsonInSlices } from "../base/json.ts";
+import { parseNumberTexts } from "../base/json-numbers.ts";
 import { sizeText } from "../base/size.ts";
 import type { App } from "../context.ts";
 import { BODY_MEMORY } from "./body-memory.ts";
@@ -109,6 +110,8 @@ export interface BodyKind {
   /** True for data, in which nothing is a template. */
   readonly takesData?: boolean;
   readonly takesLists?: boolean;
+  /** Numbers beyond doubles become `NumberText` instead of text. */
+  readonly keepsNumbers?: boolean;
 }
 
 /** Returns the JSON body, or undefined if it is empty. Throws `unsupported_media_type`, `invalid`. */
@@ -120,7 +123,7 @@ export async function readJson(app: App, visit: Visit, kind: BodyKind = {}): Pro
 export function parseBody(
   request: Request,
   bytes: Uint8Array,
-  { takesData = false, takesLists = false }: BodyKind = {},
+  { takesData = false, takesLists = false, keepsNumbers = false }: BodyKind = {},
 ): Json | undefined | Promise<Json> {
   if (bytes.length === 0) return undefined;
   const type = request.headers.get("content-type");
@@ -134,6 +137,7 @@ export function parseBody(
   if (!takesData) refuseTemplates(text);
   const parsed = parseJsonInSlices(text, {
     maxValues: takesData || takesLists ? MAX_LONG_VALUES : MAX_VALUES,
+    ...(keepsNumbers ? { parse: parseNumberTexts } : {}),
   });
   if (takesData || !SURROGATE.test(text)) return parsed;
   return Promise.resolve(parsed).then((value) => {

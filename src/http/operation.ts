@@ -101,6 +101,8 @@ export interface Operation {
   readonly takesData?: boolean;
   /** True if the body can contain long lists, and so more values than other bodies. */
   readonly takesLists?: boolean;
+  /** True if numbers of the body that are beyond doubles become `NumberText` instead of text. */
+  readonly keepsNumbers?: boolean;
   /**
    * Returns errors in the raw body, or in the raw query if there is no body, beyond its shape. Reported together with
    * those of the shape.

@@ -1,5 +1,5 @@
 import { AppError } from "../base/errors.ts";
-import type { Json } from "../base/json.ts";
+import type { SqlValue } from "./contract.ts";
 import { quoteName } from "./text.ts";
 import { type Token, tokensOf } from "./tokens.ts";
 
@@ -28,7 +28,7 @@ const FOLLOWERS = new Set(
  */
 export function takeAsOf(
   sql: string,
-  parameters: Readonly<Record<string, Json>> = {},
+  parameters: Readonly<Record<string, SqlValue>> = {},
 ): { sql: string; past: PastTable[] } {
   if (!/\bof\b/i.test(sql)) return { sql, past: [] };
   const tokens = tokensOf(sql);
@@ -76,7 +76,7 @@ const isNamed = (token: Token | undefined): boolean =>
 const plain = ({ kind, text }: Token): string =>
   kind === "quoted" ? text.slice(1, -1).replaceAll('""', '"') : text;
 
-function loadOf({ kind, text }: Token, parameters: Readonly<Record<string, Json>>): string {
+function loadOf({ kind, text }: Token, parameters: Readonly<Record<string, SqlValue>>): string {
   if (kind === "text") return text.slice(1, -1).replaceAll("''", "'");
   const name = text.slice(1);
   const value = Object.entries(parameters).find(([key]) => key.toLowerCase() === name.toLowerCase())?.[1];

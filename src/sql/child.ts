@@ -8,9 +8,10 @@ import {
 } from "@duckdb/node-api";
 import { AppError } from "../base/errors.ts";
 import type { Json } from "../base/json.ts";
+import { parseNumberTexts } from "../base/json-numbers.ts";
 import { bindOne } from "./bind.ts";
 import { distinctNames, hasTwins, type NamedColumn, nameColumns, renameWarnings } from "./column-names.ts";
-import type { Column } from "./contract.ts";
+import type { Column, SqlValue } from "./contract.ts";
 import { readExactly } from "./driver.ts";
 import { lock, makeViews, prepare } from "./lockdown.ts";
 import { messageOf } from "./messages.ts";
@@ -47,7 +48,7 @@ export function sqlChild(): Promise<never> {
       }
       if (!connection) throw new AppError("internal", "The SQL process wasn't started.");
       if (message.kind !== "run") hide = [...hide, ...pathsOf(message)];
-      const result = await work(await connection, message);
+      const result = await work(await connection, withExact(message));
       send({ kind: "end", result });
     } catch (error) {
       send({ kind: "error", ...messageOf(error, hide, message.kind === "run") });
@@ -59,6 +60,14 @@ export function sqlChild(): Promise<never> {
   return new Promise<never>(() => {
     // The parent ends this process.
   });
+}
+
+function withExact<T extends Job | Run>(message: T): T {
+  if (!("exactParameters" in message) || message.exactParameters === null) return message;
+  return {
+    ...message,
+    parameters: { ...message.parameters, ...parseNumberTexts(message.exactParameters) },
+  };
 }
 
 const send = (message: FromChild) => process.send?.(message);
@@ -254,7 +263,7 @@ const hasAllTypes = (statement: DuckDBPreparedStatement): boolean => {
 async function typesOf(
   connection: DuckDBConnection,
   text: string,
-  parameters: Record<string, Json>,
+  parameters: Readonly<Record<string, SqlValue>>,
 ): Promise<Column[]> {
   const statements = await connection.extractStatements(`SELECT * FROM (${text}\n) LIMIT 0`);
   for (let index = 0; ; index++) {
@@ -319,7 +328,7 @@ async function write(
 async function copy(
   connection: DuckDBConnection,
   sql: string,
-  parameters: Readonly<Record<string, Json>>,
+  parameters: Readonly<Record<string, SqlValue>>,
 ): Promise<Record<string, unknown>[]> {
   const copies = await connection.extractStatements(sql);
   let written: Record<string, unknown>[] = [];

@@ -1,4 +1,8 @@
 import type { Json } from "../base/json.ts";
+import type { NumberText } from "../base/json-numbers.ts";
+
+/** A value for `$name`. */
+export type SqlValue = Json | NumberText;
 
 /** A column in SQL; `dataType` is DuckDB's type name, such as `BIGINT` or `VARCHAR`. */
 export interface Column {
@@ -28,6 +32,8 @@ export interface SqlJob {
   sql: string;
   /** Values for `$name`; `$1` is named "1". */
   parameters?: Readonly<Record<string, Json>>;
+  /** More values, as JSON, whose numbers are bound exactly. */
+  exactParameters?: string;
   /** The statement's owner: queued statements take turns by organization. Absent for the server's own. */
   organizationId?: string;
   /** Cancels: the child is killed immediately. */

@@ -1,6 +1,14 @@
 import type { ErrorCode } from "../base/errors.ts";
 import type { Json } from "../base/json.ts";
-import type { Column, Compression, SaveFormat, SqlFile, SqlTable, WriteOptions } from "./contract.ts";
+import type {
+  Column,
+  Compression,
+  SaveFormat,
+  SqlFile,
+  SqlTable,
+  SqlValue,
+  WriteOptions,
+} from "./contract.ts";
 
 /** The first message to the child, before there is a job. */
 export interface Start {
@@ -16,7 +24,8 @@ export interface Start {
 interface Work {
   tables: readonly SqlTable[];
   sql: string;
-  parameters: Readonly<Record<string, Json>>;
+  parameters: Readonly<Record<string, SqlValue>>;
+  exactParameters: string | null;
 }
 
 /** The job of a child, which runs only one. */

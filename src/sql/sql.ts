@@ -280,9 +280,14 @@ function watchSize(path: string, maxBytes: number, signal: AbortSignal | undefin
   };
 }
 
-function workOf({ tables, sql, parameters = {} }: SqlJob) {
+function workOf({ tables, sql, parameters = {}, exactParameters }: SqlJob) {
   const isNamed = namesIn(sql);
-  return { tables: tables.filter((table) => isNamed(table.name)), sql, parameters };
+  return {
+    tables: tables.filter((table) => isNamed(table.name)),
+    sql,
+    parameters,
+    exactParameters: exactParameters ?? null,
+  };
 }
 
 const cancelled = (signal: AbortSignal | undefined): AppError =>

@@ -16,9 +16,9 @@ import {
   type DuckDBValue,
 } from "@duckdb/node-api";
 import { AppError } from "../base/errors.ts";
-import type { Json } from "../base/json.ts";
 import { withTextNumbers } from "../base/json-numbers.ts";
 import { bindOne } from "./bind.ts";
+import type { SqlValue } from "./contract.ts";
 
 const MAX_SAFE = BigInt(Number.MAX_SAFE_INTEGER);
 
@@ -111,7 +111,10 @@ function jsonColumnText(value: DuckDBValue): string {
 }
 
 /** Binds by name, with `$1` and `?` named "1", "2", …; ignores values that the statement doesn't use. */
-export function bindNamed(statement: DuckDBPreparedStatement, values: Readonly<Record<string, Json>>): void {
+export function bindNamed(
+  statement: DuckDBPreparedStatement,
+  values: Readonly<Record<string, SqlValue>>,
+): void {
   const names = new Map(Object.keys(values).map((name) => [name.toLowerCase(), name]));
   for (let index = 1; index <= statement.parameterCount; index++) {
     const parameter = statement.parameterName(index);

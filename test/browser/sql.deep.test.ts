@@ -78,6 +78,22 @@ test("a query with parameters runs, is charted, saved with its chart, and opened
   expect(await seen.alsoDarkAndNarrow("/sql")).toEqual([]);
 });
 
+test("a number typed for a parameter is compared as that number", async () => {
+  const { page, go, write } = seen;
+  await go("/sql");
+  await write("SQL", "SELECT greatest($p, 9) AS top, typeof($q) AS type");
+  for (const [name, value] of [
+    ["p", "10.50"],
+    ["q", "9007199254740993"],
+  ] as const) {
+    await page.getByLabel(`Type of ${name}`).selectOption("number");
+    await page.getByLabel(`Value of ${name}`).fill(value);
+  }
+  await page.getByRole("button", { name: "Run", exact: true }).click();
+  await page.getByRole("cell", { name: "10.5", exact: true }).waitFor();
+  await page.getByRole("cell", { name: "BIGINT", exact: true }).waitFor();
+});
+
 test("a dashboard panel opens its SQL with the filters' values", async () => {
   const { page, weir, go, heading } = seen;
   created(

@@ -648,6 +648,9 @@ describe("weir query", () => {
     });
     const some = await shell.run("query", "SELECT $x AS x", "--parameters", '{"x":7}', "--json");
     expect(some.json.rows).toEqual([{ x: 7 }]);
+    const whole = ["query", "SELECT typeof($x) AS t", "--parameters", '{"x":9007199254740993}'] as const;
+    expect((await shell.run(...whole, "--json")).json.rows).toEqual([{ t: "BIGINT" }]);
+    expect((await shell.run(...whole, "--csv")).out).toBe("t\nBIGINT\n");
     const few = await shell.sit({ width: 80 }, "query", "SELECT * FROM range(5)", "--limit", "2");
     expect([few.code, few.out, few.err]).toEqual([0, "range\n0\n1\n", "Only the first 2 rows are shown.\n"]);
     expect((await shell.run("query", "SELECT * FROM range(5)", "--limit", "2", "--csv")).out).toBe(

@@ -49,6 +49,25 @@ const make = async (more: object = {}) => created(await app.owner("POST", DASHBO
 const dataOf = async (id: string, query = "") =>
   (await app.owner("GET", `${DASHBOARDS}/${id}/data?${query}`)).body;
 
+test("number filters are exact numbers in a panel's own SQL and in saved queries", async () => {
+  const sql = "SELECT $n > $m AS more, typeof($n) AS type";
+  const parameters = { n: { type: "integer" }, m: { type: "number" } };
+  const saved = await created(await app.owner("POST", "/api/v1/queries", { name: "N", sql, parameters }));
+  const board = await make({
+    name: "Numbers",
+    filters: [
+      { key: "n", type: "number" },
+      { key: "m", type: "number" },
+    ],
+    panels: [
+      { key: "own", title: "Own", sql },
+      { key: "saved", title: "Saved", queryId: saved.id },
+    ],
+  });
+  const { panels } = await dataOf(board.id, "n=9007199254740993&m=10000000000000001.5");
+  expect([panels.own.rows, panels.saved.rows]).toEqual([[[false, "BIGINT"]], [[false, "BIGINT"]]]);
+});
+
 test("a dashboard stores its panels with a position for each, and is changed with If-Match", async () => {
   const panels = [
     { ...TOTAL_PANEL, x: 0, y: 0, width: 12, height: 2 },

@@ -102,12 +102,49 @@ test("a run binds the given values, and the defaults of the rest", async () => {
   expect((await run(fractions.id, { parameters: { a: "9.504", b: "1" } })).body.rows).toEqual([
     { less: false, same: false },
   ]);
+  const most = { sql: "SELECT $a > $b AS more, typeof($a) AS type, greatest($a, 9) AS top", parameters: {} };
+  const wholes = await save({ ...most, parameters: { a: whole, b: whole } });
+  const numbers = await save({ ...most, parameters: { a: number, b: number } });
+  for (const [saved, a, type, top] of [
+    [wholes, "9007199254740993", "BIGINT", "9007199254740993"],
+    [wholes, "-18446744073709551617", "HUGEINT", 9],
+    [numbers, "12345678901234567.89", "DECIMAL(19,2)", "12345678901234567.89"],
+    [numbers, "10.50", "DOUBLE", 10.5],
+  ] as const) {
+    const { body } = await run(saved.id, { parameters: { a, b: "10000000000000001" } });
+    expect(body.rows).toEqual([{ more: a.startsWith("1234"), type, top }]);
+  }
+  const long = await run(numbers.id, { parameters: { a: "1".repeat(40), b: 1 } });
+  expect(faultsOf(long)).toEqual(["body.sql sql_error"]);
   const fixed = await save({ sql: "SELECT 1 AS x", parameters: {} });
   expect((await run(fixed.id, { parameters: null, limit: null })).body.rows).toEqual([{ x: 1 }]);
   // A value is never part of the SQL text.
   const text = await save({ sql: "SELECT $who AS who", parameters: { who: { type: "text" } } });
   const given = "x'; DROP TABLE raw.orders; --";
   expect((await run(text.id, { parameters: { who: given } })).body.rows).toEqual([{ who: given }]);
+});
+
+test("SQL gets each JSON number as a number, and each text as text", async () => {
+  const post = (sql: string, parameters: string) =>
+    app.owner("POST", "/api/v1/query", `{"sql":"${sql}","parameters":${parameters}}`, {
+      "content-type": "application/json",
+    });
+  const types = "[typeof($a), typeof($b), typeof($c), typeof($d), typeof($e)] AS types";
+  const reply = await post(
+    `SELECT ${types}, $a > 10000000000000001 AS more, $d AS d, $f AS f`,
+    `{"a":9007199254740993,"b":"9007199254740993","c":0.30000000000000000001,
+      "d":[12345678901234567.89,2],"e":[9007199254740993,9007199254740995],"f":{"id":9007199254740993}}`,
+  );
+  expect(reply.body.rows).toEqual([
+    {
+      types: ["BIGINT", "VARCHAR", "DECIMAL(20,20)", "DECIMAL(19,2)[]", "BIGINT[]"],
+      more: false,
+      d: ["12345678901234567.89", "2.00"],
+      f: '{"id":9007199254740993}',
+    },
+  ]);
+  const long = await post("SELECT $a AS a", `{"a":${"1".repeat(40)}}`);
+  expect([long.status, long.body.detail[0].msg]).toEqual([422, expect.stringContaining("38 digits")]);
 });
 
 test("a run reports parameters that are missing, unknown or of another type, and errors in the SQL", async () => {

@@ -13,7 +13,7 @@ import { Code } from "../parts/editor/code.tsx";
 import { useTables } from "../parts/form/definition.tsx";
 import { useHistory } from "../parts/sql/history.ts";
 import { ParameterFields } from "../parts/sql/parameter-fields.tsx";
-import { namesIn, textOf, typeOf, valuesFor } from "../parts/sql/parameters.ts";
+import { exactValuesFor, namesIn, textOf, typeOf } from "../parts/sql/parameters.ts";
 import { chartOf, type Question, questionOf, sqlOf } from "../parts/sql/question.ts";
 import { QuestionBuilder } from "../parts/sql/question-builder.tsx";
 import { ResultOf } from "../parts/sql/result.tsx";
@@ -39,7 +39,7 @@ export default function Sql() {
   const run = (sql: string) => {
     if (isEmpty) return;
     history.add(tab.sql);
-    void runs.run(tab.id, { sql, parameters: valuesFor(tab.sql, tab.parameters), limit });
+    void runs.run(tab.id, { sql, parameters: exactValuesFor(tab.sql, tab.parameters), limit });
   };
   /** Converts the builder's question to SQL, and runs it. */
   const ask = (question: Question) => {

@@ -1,14 +1,16 @@
 import { timestamp } from "../../base/clock.ts";
 import { AppError } from "../../base/errors.ts";
-import type { Json, JsonObject } from "../../base/json.ts";
+import type { JsonObject } from "../../base/json.ts";
 import type { Context } from "../../context.ts";
+import type { SqlValue } from "../../sql/contract.ts";
+import { sqlValue } from "../queries/parameters.ts";
 import type { SavedQueryRow } from "../queries/table.ts";
 import { runQuery } from "../query/service.ts";
 import { quotaOf } from "../usage/quotas.ts";
-import { filterValues } from "./filters.ts";
+import { filterValues, sqlValues } from "./filters.ts";
 import { type Answer, shared } from "./results.ts";
 import { queriesBy } from "./service.ts";
-import type { DashboardRow, Panel } from "./table.ts";
+import type { DashboardRow, Filter, Panel } from "./table.ts";
 import type { DashboardData } from "./wire.ts";
 
 /** Maximum number of rows of a panel, and of values of a choice. */
@@ -22,7 +24,7 @@ type PanelData = DashboardData["panels"][string];
 
 interface Asked {
   sql: string;
-  parameters: JsonObject;
+  parameters: Record<string, SqlValue>;
 }
 
 /**
@@ -61,7 +63,7 @@ export async function dashboardData(
 
   async function show(panel: Panel): Promise<void> {
     try {
-      data.panels[panel.key] = { ...(await ask(askedOf(panel, values, queries))), error: null };
+      data.panels[panel.key] = { ...(await ask(askedOf(panel, values, filters, queries))), error: null };
     } catch (error) {
       data.panels[panel.key] = { ...NOTHING, error: fault(error) };
     }
@@ -81,13 +83,19 @@ const inOrder = (panels: readonly Panel[], data: DashboardData["panels"]) =>
   Object.fromEntries(panels.map(({ key }) => [key, data[key] as PanelData]));
 
 /** Returns a panel's SQL: its own with all filters, or a saved query, whose parameters the filters set by name. */
-function askedOf(panel: Panel, values: JsonObject, queries: readonly SavedQueryRow[]): Asked {
-  if (panel.sql !== null) return { sql: panel.sql, parameters: { ...values, ...panel.parameters } };
+function askedOf(
+  panel: Panel,
+  values: JsonObject,
+  filters: readonly Filter[],
+  queries: readonly SavedQueryRow[],
+): Asked {
+  if (panel.sql !== null)
+    return { sql: panel.sql, parameters: { ...sqlValues(filters, values), ...panel.parameters } };
   const found = queries.find(({ id }) => id === panel.queryId);
   if (!found) throw new AppError("not_found", "The saved query of this panel has been deleted.");
-  const parameters = Object.entries(found.parameters).map(([name, { default: fallback }]): [string, Json] => [
+  const parameters = Object.entries(found.parameters).map(([name, { type, default: fallback }]) => [
     name,
-    panel.parameters[name] ?? values[name] ?? fallback,
+    sqlValue(type, panel.parameters[name] ?? values[name] ?? fallback),
   ]);
   return { sql: found.sql, parameters: Object.fromEntries(parameters) };
 }

@@ -1,6 +1,7 @@
 import { type Fault, InvalidInput } from "../../base/errors.ts";
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
-import { fromText, valueFaults } from "../queries/parameters.ts";
+import type { SqlValue } from "../../sql/contract.ts";
+import { fromText, sqlValue, valueFaults } from "../queries/parameters.ts";
 import type { Filter } from "./table.ts";
 
 interface Values {
@@ -47,6 +48,14 @@ function one(filter: Filter, value: Json, loc: readonly string[]): Values {
   }
   return { values: { [key]: value }, faults };
 }
+
+/** Converts values of filters for SQL. */
+export const sqlValues = (filters: readonly Filter[], values: JsonObject): Record<string, SqlValue> =>
+  Object.fromEntries(
+    filters.flatMap((filter) =>
+      namesOf(filter).map((name) => [name, sqlValue(typeOf(filter), values[name] ?? null)]),
+    ),
+  );
 
 /**
  * Returns the value of every filter: from the query string, where an empty text means no value, or else its default.

@@ -1,5 +1,6 @@
-import { canonicalJson, type Json } from "../../base/json.ts";
+import { canonicalJson } from "../../base/json.ts";
 import type { App, Context } from "../../context.ts";
+import type { SqlValue } from "../../sql/contract.ts";
 import type { DashboardData } from "./wire.ts";
 
 /** Data of a panel. */
@@ -25,7 +26,7 @@ const caches = new WeakMap<App["store"], Map<string, Kept>>();
  */
 export async function shared(
   ctx: Context,
-  question: { sql: string; parameters: Json },
+  question: { sql: string; parameters: Readonly<Record<string, SqlValue>> },
   keptMs: number,
   ask: () => Promise<Answer>,
 ): Promise<Answer> {

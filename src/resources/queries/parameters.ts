@@ -1,8 +1,9 @@
 import { Type } from "@sinclair/typebox";
 import { type Fault, InvalidInput } from "../../base/errors.ts";
 import type { Json, JsonObject } from "../../base/json.ts";
-import { fromDigits } from "../../base/json-numbers.ts";
+import { fromDigits, NumberText } from "../../base/json-numbers.ts";
 import { read } from "../../base/shape.ts";
+import type { SqlValue } from "../../sql/contract.ts";
 import type { Parameter, ParameterType } from "./table.ts";
 
 const SHAPES = {
@@ -48,7 +49,7 @@ export function valuesFor(
   parameters: Readonly<Record<string, Parameter>>,
   input: JsonObject,
   loc: readonly string[],
-): JsonObject {
+): Record<string, SqlValue> {
   const faults: Fault[] = Object.keys(input)
     .filter((name) => !Object.hasOwn(parameters, name))
     .map((name) => ({
@@ -56,7 +57,7 @@ export function valuesFor(
       msg: `Unknown parameter. Known parameters: ${listed(Object.keys(parameters))}`,
       type: "extra_forbidden",
     }));
-  const values: JsonObject = {};
+  const values: Record<string, SqlValue> = {};
   for (const [name, { type, default: fallback }] of Object.entries(parameters)) {
     const value = input[name] ?? fallback;
     if (value === null && !Object.hasOwn(input, name))
@@ -66,14 +67,20 @@ export function valuesFor(
         type: "missing",
       });
     faults.push(...valueFaults(type, value, [...loc, name]));
-    values[name] = isNumberText(type, value) ? fromText(type, value) : value;
+    values[name] = sqlValue(type, value);
   }
   if (faults.length > 0) throw new InvalidInput(faults);
   return values;
 }
 
-/** As text, two numbers would be compared as text, and a decimal column's scale would round the one compared with it. */
-const isNumberText = (type: ParameterType, value: Json): value is string =>
-  NUMBERS[type] !== undefined && typeof value === "string";
+/**
+ * Converts a value of the type for SQL. As text, two numbers would be compared as text, and a decimal column's scale
+ * would round the one compared with it. Dates stay text, which SQL converts to the type that it compares them with.
+ */
+export function sqlValue(type: ParameterType, value: Json): SqlValue {
+  if (typeof value !== "string" || !NUMBERS[type]?.test(value)) return value;
+  const number = fromText(type, value);
+  return typeof number === "string" ? new NumberText(number) : number;
+}
 
 const listed = (names: readonly string[]) => (names.length === 0 ? "none" : names.join(", "));

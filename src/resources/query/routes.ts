@@ -16,6 +16,7 @@ export const queryOperations = [
       "Tables are named `layer.dataset__table`, or `layer.dataset` if a table has the name of its dataset. The SQL dialect is DuckDB's; errors in it return 422 with DuckDB's message. If the client disconnects, the query is cancelled. A JSON response has at most `limit` rows, and `truncated` says whether there are more. As CSV, JSON Lines, Parquet or a workbook (xlsx), all rows are returned as a file of at most 1 GiB; a line of JSON has the same values as a row of the JSON response. A sheet has at most 1,048,576 rows including its header, and numbers with more digits than a workbook can hold are text.",
     query: QueryFormat,
     body: QueryRequest,
+    keepsNumbers: true,
     response: QueryResult,
     alsoProduces: Object.values(MEDIA_TYPES),
     example: {

@@ -1,8 +1,9 @@
 import { AppError } from "../../base/errors.ts";
+import { exactJson } from "../../base/json-numbers.ts";
 import type { Context } from "../../context.ts";
 import { pastTables, sqlTables } from "../../lake/views.ts";
 import { takeAsOf } from "../../sql/as-of.ts";
-import type { SqlJob } from "../../sql/contract.ts";
+import type { SqlJob, SqlValue } from "../../sql/contract.ts";
 import { readPast } from "../datasets/past.ts";
 import { readTables } from "../datasets/tables.ts";
 import { beginQuery } from "../usage/quotas.ts";
@@ -11,6 +12,8 @@ import type { QueryRequest, QueryResult } from "./wire.ts";
 
 /** Number of rows in a JSON response without `limit`. */
 const DEFAULT_ROWS = 1000;
+
+type SqlRequest = Omit<QueryRequest, "parameters"> & { parameters: Readonly<Record<string, SqlValue>> };
 
 /** Reports errors of the SQL at its field. */
 const SQL_FAULTS: readonly string[] = ["sql_error", "sql_timeout", "sql_memory", "limit_exceeded"];
@@ -21,7 +24,7 @@ const SQL_FAULTS: readonly string[] = ["sql_error", "sql_timeout", "sql_memory",
  */
 export async function runQuery(
   ctx: Context,
-  { sql, parameters, limit = DEFAULT_ROWS }: QueryRequest,
+  { sql, parameters, limit = DEFAULT_ROWS }: SqlRequest,
   signal: AbortSignal,
 ): Promise<QueryResult> {
   const ended = await beginQuery(ctx);
@@ -34,7 +37,7 @@ export async function runQuery(
 
 async function answer(
   ctx: Context,
-  { sql, parameters, limit }: QueryRequest & { limit: number },
+  { sql, parameters, limit }: SqlRequest & { limit: number },
   signal: AbortSignal,
 ): Promise<QueryResult> {
   const startedAt = ctx.clock.monotonic();
@@ -48,13 +51,13 @@ async function answer(
 export async function jobOf(
   ctx: Context,
   sqlText: string,
-  parameters: QueryRequest["parameters"],
+  parameters: SqlRequest["parameters"],
 ): Promise<SqlJob> {
   const { organizationId, lake } = ctx;
   const { sql, past } = takeAsOf(sqlText, parameters);
   const tables = await sqlTables(lake, await readTables(ctx.db, { organizationId }), sql);
   const before = await pastTables(lake, past, (reference) => readPast(ctx.db, organizationId, reference));
-  return { tables: [...tables, ...before], sql, parameters, organizationId };
+  return { tables: [...tables, ...before], sql, exactParameters: exactJson(parameters), organizationId };
 }
 
 /** Rethrows errors of the SQL at its field. For a missing table, the message names similar ones. */

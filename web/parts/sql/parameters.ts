@@ -1,4 +1,4 @@
-import { fromDigits } from "../../../src/base/json-numbers.ts";
+import { fromDigits, NumberText } from "../../../src/base/json-numbers.ts";
 import type { SavedQuery } from "../../calls.ts";
 import { t } from "../../texts/text.ts";
 
@@ -39,16 +39,27 @@ export const textOf = (value: unknown): string =>
 export const typeOf = (value: unknown): Type =>
   typeof value === "number" ? "number" : typeof value === "boolean" ? "boolean" : "text";
 
-/** The value to send. A number with more digits than a double keeps is sent as text. */
-export function valueOfText({ type, text }: Parameter): string | number | boolean | null {
+/** The value to store. A number beyond doubles is stored as text. */
+export function valueOfText(parameter: Parameter): string | number | boolean | null {
+  const value = exactValue(parameter);
+  return value instanceof NumberText ? value.text : value;
+}
+
+function exactValue({ type, text }: Parameter): string | number | boolean | NumberText | null {
   if (text === "") return null;
   if (type === "boolean") return text === "true";
   if (type !== "number" && type !== "integer") return text;
-  return /^-?\d+(\.\d+)?$/.test(text.trim()) ? fromDigits(text.trim()) : text;
+  if (!/^-?\d+(\.\d+)?$/.test(text.trim())) return text;
+  const number = fromDigits(text.trim());
+  return typeof number === "string" ? new NumberText(number) : number;
 }
 
-/** Values of the parameters in the SQL. */
+const NO_VALUE: Parameter = { type: "text", text: "" };
+
+/** Values of the parameters in the SQL, to store. */
 export const valuesFor = (sql: string, parameters: Readonly<Record<string, Parameter>>) =>
-  Object.fromEntries(
-    namesIn(sql).map((name) => [name, valueOfText(parameters[name] ?? { type: "text", text: "" })]),
-  );
+  Object.fromEntries(namesIn(sql).map((name) => [name, valueOfText(parameters[name] ?? NO_VALUE)]));
+
+/** Values of the parameters in the SQL, to run it. */
+export const exactValuesFor = (sql: string, parameters: Readonly<Record<string, Parameter>>) =>
+  Object.fromEntries(namesIn(sql).map((name) => [name, exactValue(parameters[name] ?? NO_VALUE)]));
