@@ -64,6 +64,8 @@ test("number filters are exact numbers in a panel's own SQL and in saved queries
       { key: "saved", title: "Saved", queryId: saved.id },
     ],
   });
+  const twice = await app.owner("GET", `${DASHBOARDS}/${board.id}/data?n=1&n=2`);
+  expect(faultsOf(twice)).toEqual(["query.n string_type"]);
   const { panels } = await dataOf(board.id, "n=9007199254740993&m=10000000000000001.5");
   expect([panels.own.rows, panels.saved.rows]).toEqual([[[false, "BIGINT"]], [[false, "BIGINT"]]]);
 });

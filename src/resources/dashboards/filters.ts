@@ -74,10 +74,11 @@ export function filterValues(filters: readonly Filter[], query: URLSearchParams)
   for (const filter of filters) {
     Object.assign(values, valuesOf(filter, filter.default, ["query", filter.key]).values);
     for (const name of namesOf(filter)) {
-      const text = query.getAll(name).at(-1);
+      const [text, ...more] = query.getAll(name);
       if (text === undefined) continue;
       const value = text === "" ? null : fromText(typeOf(filter), text);
       const loc = ["query", name];
+      if (more.length > 0) faults.push({ loc, msg: "Give one value", type: "string_type" });
       const parsed =
         filter.type === "date_range"
           ? { values: { [name]: value }, faults: valueFaults("date", value, loc) }
