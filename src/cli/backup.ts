@@ -101,9 +101,13 @@ async function verify(
   if (flags.json) return host.out(JSON.stringify({ valid: true, ...summaryOf(path, manifest) }));
   host.out(`${path} is valid. Made by Weir ${manifest.version} on ${manifest.createdAt}.`);
   for (const { slug, events } of manifest.organizations)
-    host.out(`${slug}: ${events} events, audit log valid`);
+    host.out(`${slug}: ${events} events, their chain is intact`);
   host.out(manifest.hasKey ? "The master key is included." : `Requires the master key ${manifest.keyId}.`);
 }
+
+/** What is verified without the master key: missing newest events are only found with it. */
+export const CHAINS_INTACT =
+  "The chains of all audit logs are intact. Run weir events verify to find missing newest events too.";
 
 const LABELS = { backup: "Backing up", check: "Verifying", restore: "Restoring" } as const;
 

@@ -2,6 +2,7 @@ import { readAuthorities } from "../authorities.ts";
 import { systemClock } from "../base/clock.ts";
 import { withoutSecrets } from "../base/setting.ts";
 import { moveDatabase } from "../engine/move.ts";
+import { CHAINS_INTACT } from "./backup.ts";
 import { carryOut, type Host, readArgs, UsageError } from "./host.ts";
 import { usage } from "./usage.ts";
 
@@ -26,7 +27,7 @@ export const move = (args: readonly string[], host: Host) =>
     const rows = tables.reduce((sum, table) => sum + table.rows, 0);
     const places = { from: withoutSecrets(from), to: withoutSecrets(to) };
     if (flags.json) return host.out(JSON.stringify({ ...places, organizations, events, rows, tables }));
-    host.out(`Moved ${rows} rows of ${tables.length} tables to ${places.to}. All audit logs verified.`);
+    host.out(`Moved ${rows} rows of ${tables.length} tables to ${places.to}. ${CHAINS_INTACT}`);
     host.out(
       to.includes("://")
         ? "Set WEIR_DATABASE_URL to the new database and start the server."

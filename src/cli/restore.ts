@@ -6,7 +6,7 @@ import { ConfigError } from "../config.ts";
 import { type RestoreRequest, restoreBackup, roomOf } from "../engine/backup/restore.ts";
 import { checkLocations, wrongLocation } from "../installation.ts";
 import { isPostgresUrl, serverName } from "../store/store.ts";
-import { summaryOf, watchOf } from "./backup.ts";
+import { CHAINS_INTACT, summaryOf, watchOf } from "./backup.ts";
 import { passphraseFor, withFile } from "./backup-away.ts";
 import { carryOut, type Host, readArgs, UsageError } from "./host.ts";
 import { openProgress } from "./progress.ts";
@@ -62,7 +62,7 @@ export const restore = (args: readonly string[], host: Host) =>
       );
     if (flags.json)
       return host.out(JSON.stringify({ ...summaryOf(path, manifest), dataFolder, previousFolder: kept }));
-    host.out(`Restored ${dataFolder} from ${manifest.createdAt}. All audit logs verified.`);
+    host.out(`Restored ${dataFolder} from ${manifest.createdAt}. ${CHAINS_INTACT}`);
     if (kept !== null) host.out(`The previous data was moved to ${kept}.`);
     const wrong = wrongLocation(config);
     if (wrong !== null) host.err(wrong);
