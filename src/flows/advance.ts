@@ -15,7 +15,7 @@ import {
   type Step,
   stepsOf,
 } from "../resources/automations/config.ts";
-import type { AutomationRunRow, StepState } from "../resources/automations/table.ts";
+import { type AutomationRunRow, isDelayed, type StepState } from "../resources/automations/table.ts";
 import type { RunRow } from "../resources/runs/table.ts";
 import { delayOf } from "./delay.ts";
 import { beginItems } from "./each.ts";
@@ -25,7 +25,7 @@ import { openTriggerWithin } from "./long-payload.ts";
 import { stepsIn } from "./names.ts";
 import { findConfig, type Starting, save } from "./save.ts";
 import { automationScope, failedUnbegun, seenFailure, seenItems, seenStep } from "./scope.ts";
-import { hasFailed, isDelayed, isEnded, nextDelay, statusOf } from "./states.ts";
+import { hasFailed, isEnded, nextDelay, statusOf } from "./states.ts";
 import { storedSteps } from "./stored-results.ts";
 import { decisionOf, stepHolds } from "./whens.ts";
 import { refuseBusyKey, runOfStep, workOf } from "./work.ts";

@@ -3,7 +3,7 @@ import { timestamp } from "../base/clock.ts";
 import { openSetbacks } from "../base/setbacks.ts";
 import { type App, contextForRun, type WriteContext, write } from "../context.ts";
 import { stepsOf } from "../resources/automations/config.ts";
-import { type AutomationRunRow, automationRuns } from "../resources/automations/table.ts";
+import { type AutomationRunRow, automationRuns, isDelayed } from "../resources/automations/table.ts";
 import { webhookDeliveries } from "../resources/inbound/table.ts";
 import { mayPass } from "../store/faults.ts";
 import { prepared } from "../store/prepared.ts";
@@ -12,7 +12,6 @@ import { advance } from "./advance.ts";
 import { failBroken, orFail } from "./fail.ts";
 import { statesOfAttempt } from "./retry-steps.ts";
 import { findConfig } from "./save.ts";
-import { isDelayed } from "./states.ts";
 
 const BATCH = 50;
 

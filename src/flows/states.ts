@@ -1,5 +1,5 @@
 import type { Step } from "../resources/automations/config.ts";
-import type { ItemsState, StepState } from "../resources/automations/table.ts";
+import { type ItemsState, isDelayed, type StepState } from "../resources/automations/table.ts";
 import type { RunStatus } from "../resources/runs/table.ts";
 
 const ENDED: readonly string[] = ["completed", "failed", "cancelled", "skipped"];
@@ -45,10 +45,6 @@ export function again(state: StepState): StepState {
     ...(repeats === undefined ? {} : { repeats }),
   };
 }
-
-/** A step that waits only for a time. */
-export const isDelayed = ({ status, delayUntil }: StepState): boolean =>
-  status === "waiting" && delayUntil !== undefined;
 
 /** Returns the earliest time that a step waits for. Null if none does. */
 export const nextDelay = (steps: readonly StepState[]): string | null =>

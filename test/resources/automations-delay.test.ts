@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { client, startApp } from "../support/app.ts";
+import { startReceiver } from "../support/receiver.ts";
 import {
   AUTOMATION_RUNS,
   AUTOMATIONS,
@@ -96,6 +97,39 @@ describe("a step with a delay", () => {
       message: 'delay.until: Template {{input.later}} has no value: input has no "later".',
       details: { path: ["delay", "until"], missing: "input.later" },
     });
+  });
+
+  test.each([
+    ["runs", {}],
+    ["runs for each item", { forEach: "{{[1]}}" }],
+  ])("that %s is started once, also while it waits for its next attempt", async (_, more) => {
+    await using app = await startApp();
+    await using receiver = startReceiver(() => new Response("no", { status: 503 }));
+    const definition = { url: receiver.url, retry: { maxAttempts: 2, backoffSeconds: [3_600] } };
+    const flow = await makeAutomation(app.owner, {
+      steps: [
+        { key: "send", kind: "http_request", definition, delay: { seconds: 60 }, ...more },
+        { key: "ask", kind: "approval_gate", definition: { title: "Go on?" } },
+      ],
+    });
+    const { id } = created(await app.owner("POST", `${AUTOMATIONS}/${flow.id}/run`));
+    const path = `${AUTOMATION_RUNS}/${id}`;
+    await until(app.owner, path, ({ displayStatus }) => displayStatus === "Waiting for approval");
+    app.clock.turn(60_001);
+    const waits = await until(
+      app.owner,
+      path,
+      ({ steps: [send] }) => send.status === "waiting" && (send.actionRunId ?? send.items?.running),
+    );
+    const { body } = await app.owner("GET", "/api/v1/approvals");
+    expect((await app.owner("POST", `/api/v1/approvals/${body.items[0].id}/approve`)).status).toBe(200);
+    const asked = await until(app.owner, path, ({ steps: [, ask] }) => ask.status === "completed");
+    expect(asked).toMatchObject({ status: "waiting", displayStatus: "Retrying" });
+    expect(asked.steps[0]).toEqual(waits.steps[0]);
+    app.clock.turn(3_600_001);
+    const end = await automationRunEnd(app.owner, id);
+    expect([end.status, receiver.got.length]).toEqual(["failed", 2]);
+    expect((await app.owner("GET", `/api/v1/action-runs?automation_run_id=${id}`)).body.total).toBe(2);
   });
 
   test("is checked when it is saved", async () => {

@@ -98,6 +98,10 @@ export interface StepState {
   pinned?: Json;
 }
 
+/** Returns whether a step waits only for a time and hasn't begun. A step that has begun keeps its `delayUntil`. */
+export const isDelayed = ({ status, delayUntil, actionRunId, items }: StepState): boolean =>
+  status === "waiting" && delayUntil !== undefined && actionRunId === null && !items?.running;
+
 /** Progress of a `forEach`. */
 export interface ItemsState {
   /** The automation run that the rows of the items belong to. */

@@ -29,6 +29,7 @@ import {
   type AutomationRunRow,
   type ItemFailure,
   type ItemsState,
+  isDelayed,
   MAX_FAILURES,
   TEST_VERSION,
   TRIGGER_TYPES,
@@ -273,7 +274,7 @@ const toItems = (
 function displayOf({ status, steps }: AutomationRunRow): string {
   if (status !== "waiting") return displayStatus({ status, waitKind: null });
   const waiting = steps.filter((step) => step.status === "waiting");
-  const working = waiting.filter(({ delayUntil }) => delayUntil === undefined);
+  const working = waiting.filter((step) => !isDelayed(step));
   if (waiting.length > 0 && working.length === 0) return "Waiting";
   const kinds = working.map(({ waitKind = null }) => waitKind);
   const waitKind = kinds.find((kind) => kind === "decision" || kind === "approval") ?? kinds[0] ?? null;
