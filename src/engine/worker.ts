@@ -365,7 +365,8 @@ async function carryOut(app: App, run: RunRow, { control, locks, endings, slots 
       const gathered = opened
         ? await opened.leftover()
         : { progress: run.progress, isProgressNew: false, logs: [] };
-      if (outcome === null) return await interruptRun(app, run);
+      if (outcome === null)
+        return await (control.signal.aborted ? interruptRun(app, run) : releaseRun(app, run, null));
       await endings.conclude(run, outcome, { definition, isResolved, ...gathered }, isItem);
       traceTry(app, run, startMs, outcome.status, "error" in outcome ? outcome.error.message : null);
       return;

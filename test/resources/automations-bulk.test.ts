@@ -19,6 +19,7 @@ import {
   makeAction,
   makeAutomation,
   RUNS,
+  runEnd,
   runToEnd,
   until,
 } from "../support/work.ts";
@@ -212,6 +213,37 @@ describe("a step over a long list", () => {
     expect(keys.get(7)).toHaveLength(3);
     expect(new Set(keys.get(7)).size).toBe(1);
     expect(new Set([...keys.values()].map(([key]) => key)).size).toBe(1_000);
+  });
+
+  test("lets other runs go first after its turn, which counts as no interruption", async () => {
+    await using app = await startApp({ env: { WEIR_CONCURRENCY: "1" } });
+    const held = Promise.withResolvers<void>();
+    await using receiver = startReceiver(async () => {
+      await held.promise;
+      return Response.json({});
+    });
+    const flow = await makeAutomation(app.owner, {
+      steps: [post(receiver.url, { forEach: "{{input}}", maxParallel: 1 })],
+    });
+    const { id } = created(
+      await app.owner("POST", `${AUTOMATIONS}/${flow.id}/run`, { input: numbers(1_000) }),
+    );
+    await until(app.owner, ACTIONS, () => receiver.got.length === 1);
+    const action = await makeAction(app.owner, {
+      kind: "http_request",
+      definition: { url: `${receiver.url}/other` },
+    });
+    const other = created(await app.owner("POST", `${ACTIONS}/${action.id}/run`));
+    app.clock.turn(6_000);
+    held.resolve();
+    expect((await runEnd(app.owner, other.id)).status).toBe("completed");
+    expect(receiver.got.length).toBeLessThan(1_001);
+    expect((await automationRunEnd(app.owner, id)).status).toBe("completed");
+    expect(receiver.got).toHaveLength(1_001);
+    const { runs } = (await app.owner("GET", `${RUNS}?automation_run_id=${id}`)).body;
+    expect((await app.owner("GET", `${RUNS}/${runs[0].id}`)).body.interruptCount).toBe(0);
+    const logs = await app.owner("GET", `${RUNS}/${runs[0].id}/logs`);
+    expect(JSON.stringify(logs.body)).not.toContain("The server stopped");
   });
 
   test("is cancelled while its items are running", async () => {
