@@ -266,12 +266,16 @@ export async function itemTurned(
   { state, turned }: { state: StepState; turned: RunRow },
 ): Promise<StepState> {
   if (!state.items || isEnded(state.status)) return state;
-  const status = turned.status === "waiting" ? "waiting" : "running";
   const [item] = await itemsOfRuns(tx, run, [turned]);
-  if (!item || item.status === status) return state;
-  await setItem(tx.db)([status, run.id, state.key, item.index]);
-  const waiting = (state.items.waiting ?? 0) + (status === "waiting" ? 1 : -1);
-  return asItemsAre({ ...state, items: { ...state.items, waiting }, waitKind: turned.waitKind ?? undefined });
+  if (!item) return state;
+  const status = turned.status === "waiting" ? "waiting" : "running";
+  const items = { ...state.items };
+  if (item.status !== status) {
+    await setItem(tx.db)([status, run.id, state.key, item.index]);
+    items.waiting = (items.waiting ?? 0) + (status === "waiting" ? 1 : -1);
+  }
+  const waitKind = status === "waiting" ? (turned.waitKind ?? undefined) : state.waitKind;
+  return asItemsAre({ ...state, items, waitKind });
 }
 
 /** If the action was deleted in the meantime, the step fails. */

@@ -492,6 +492,19 @@ describe("a run whose steps all wait", () => {
     expect(await automationRunEnd(app.owner, id)).toMatchObject({ status: "completed" });
   });
 
+  test("for the next attempts of items that call an automation is retrying", async () => {
+    await using app = await startApp();
+    await using receiver = startReceiver(() => new Response("no", { status: 503 }));
+    const action = { kind: "http_request", definition: { url: receiver.url } };
+    await makeAutomation(app.owner, { action }, { name: "Helper" });
+    const definition = { slug: "helper", retry: { maxAttempts: 2, backoffSeconds: [3_600] } };
+    const call = { key: "call", forEach: "{{input}}", kind: "call_automation", definition };
+    expect(await shown(app, await start(app, [call], [1, 2]), "Retrying")).toMatchObject({
+      status: "waiting",
+      steps: [{ status: "waiting" }],
+    });
+  });
+
   test("says what a person has to do before what it does by itself", async () => {
     await using app = await startApp();
     await using receiver = startReceiver(() => new Response("no", { status: 503 }));
