@@ -1,6 +1,6 @@
 import { type TObject, Type } from "@sinclair/typebox";
 import { conditionFault } from "../base/condition.ts";
-import { AppError, type Fault, InvalidInput } from "../base/errors.ts";
+import { AppError, type Fault, InvalidInput, MAX_FAULTS } from "../base/errors.ts";
 import { expressionOf } from "../base/expression/expression.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 import { object, read, typed } from "../base/shape.ts";
@@ -115,6 +115,7 @@ export function definitionFaults(
     const fault = conditionFault(text);
     if (fault) faults.push({ loc: [...loc, ...path], msg: fault, type: "condition_error" });
   }
+  if (faults.length >= MAX_FAULTS) return faults; // More aren't reported, so the rest may have wrong shapes too.
   const part = soundPart(definition, faults, loc);
   if (part === null || templatesAboveConditions(executor, part).length > 0) return faults;
   const check = rules ?? executor.check;

@@ -143,6 +143,9 @@ describe("creating an action", () => {
     ]);
     expect(await make("run_script", { source: 7 })).toEqual(["body.definition.source string_type"]);
     expect(await make("conditional_branch", { branches: 7 })).toEqual(["body.definition.branches list_type"]);
+    const columns = Array(1_500).fill(null);
+    const faults = await make("dlt_extract", { ...extract, resources: [{ name: "a", columns }, 7] });
+    expect(faults).toHaveLength(1_000);
   });
 
   test("checks conditions, and accepts whole templates", async () => {
