@@ -532,6 +532,34 @@ describe("versions of a bundle", () => {
     ]);
   });
 
+  test("a newer one that signs in differently keeps no old credential, and gets its own later", async () => {
+    const api = (auth: object) => ({
+      components: [
+        { key: "api", type: "connection", definition: { http: { baseUrl: "http://a.test", auth } } },
+      ],
+    });
+    const inputJsonSchema = schemaOf({ token: { type: "string", writeOnly: true } });
+    const { id, slug } = await published(owner, {
+      ...bundle(fresh(), []),
+      definition: api({ type: "bearer" }),
+      inputJsonSchema,
+    });
+    const { ids } = await install(owner, slug, { token: "token-of-the-first" });
+    const path = `${CONNECTIONS}/${ids.api}`;
+    expect(ok(await owner("GET", path)).hasCredentials).toBe(true);
+    const definition = api({ type: "header", name: "X-Key" });
+    const next = ok(await owner("PUT", `${TEMPLATES}/${id}`, { definition, status: "published" }));
+    await install(owner, slug);
+    expect(ok(await owner("GET", path))).toMatchObject({
+      templateId: next.id,
+      hasCredentials: false,
+      status: "needs_verification",
+    });
+    expect(
+      ok(await owner("PATCH", path, { credentials: { apiKey: "key-of-the-second" } })).hasCredentials,
+    ).toBe(true);
+  });
+
   test("a newer one updates what the older one created; what it no longer has is kept", async () => {
     const first = await published(owner, chainBundle());
     const inputs = { name: "up", token: "token-of-up" };

@@ -127,7 +127,8 @@ async function updateMadeConnection(tx: WriteContext, id: string, ready: Ready):
       ? { credentials: { ...Object.fromEntries(gone.map((name) => [name, null])), ...credentials } }
       : {}),
   };
-  return updateConnection(tx, id, patch, { origin: { templateId, definition }, keepsSame: true });
+  const origin = { templateId, definition };
+  return updateConnection(tx, id, patch, { origin, keepsSame: true, mayLack: credentials === undefined });
 }
 
 function isCredential(definition: HttpTemplate | null, name: string): boolean {

@@ -29,6 +29,8 @@ interface How {
    * guess replaces the stored ones.
    */
   keepsSame?: boolean;
+  /** Whether required credentials may be missing, to be set later. */
+  mayLack?: boolean;
 }
 
 /**
@@ -42,14 +44,14 @@ export function updateConnection(
   ctx: Context,
   id: string,
   patch: ConnectionPatch,
-  { origin, keepsSame = false }: How = {},
+  { origin, keepsSame = false, mayLack = false }: How = {},
 ): Promise<ConnectionRow> {
   return write(ctx, async (tx) => {
     const before = await findConnection(tx, id);
     checkMaySet(tx, before.approvalRequired, patch.approvalRequired);
     const change: Partial<ConnectionRow> = {
       ...origin,
-      ...settingsChange(tx, before, patch, { definition: (origin ?? before).definition, keepsSame }),
+      ...settingsChange(tx, before, patch, { definition: (origin ?? before).definition, keepsSame, mayLack }),
     };
     if (patch.name !== undefined) change.name = patch.name;
     if (patch.approvalRequired !== undefined) change.approvalRequired = patch.approvalRequired;
@@ -60,6 +62,9 @@ export function updateConnection(
 
 type SettingsPatch = Pick<ConnectionPatch, "config" | "credentials">;
 
+/** What settings are checked against. */
+type Checks = Pick<ConnectionRow, "definition"> & { mayLack: boolean };
+
 /**
  * Returns the settings of a connection after a patch. Throws `InvalidInput`, also if stored credentials would go to a
  * new destination, or there with less protection; `forbidden` as `checkMayVerify`.
@@ -68,7 +73,7 @@ export function patched(
   ctx: Context,
   before: ConnectionRow,
   patch: SettingsPatch,
-  definition = before.definition,
+  { definition = before.definition, mayLack = false }: Partial<Checks> = {},
 ): { config: JsonObject; credentials: Record<string, string>; known: Record<string, string> } {
   const taker = takerFor(ctx, { provider: before.provider, definition });
   const known = openCredentials(ctx, before);
@@ -79,7 +84,11 @@ export function patched(
   const faults: Fault[] = [];
   if (patch.config !== undefined) faults.push(...configFaults(taker, config));
   if (patch.credentials !== undefined)
-    faults.push(...credentialsFaults(taker, credentials, config).filter(isOfPatch(patch.credentials)));
+    faults.push(
+      ...credentialsFaults(taker, credentials, config).filter(
+        (fault) => isOfPatch(patch.credentials, fault) && !(mayLack && fault.type === "missing"),
+      ),
+    );
   if (destinationOf(taker, config) !== destinationOf(takerFor(ctx, before), before.config))
     faults.push(
       ...ungiven(Object.keys(known), patch.credentials, "would be sent to a different destination"),
@@ -91,20 +100,18 @@ export function patched(
 }
 
 /** Earlier versions stored credentials that the template doesn't use. They don't prevent changes of the others. */
-const isOfPatch =
-  (credentials: SettingsPatch["credentials"]) =>
-  ({ loc, type }: Fault): boolean =>
-    type !== "extra_forbidden" || Object.hasOwn(credentials ?? {}, loc.at(-1) ?? "");
+const isOfPatch = (credentials: SettingsPatch["credentials"], { loc, type }: Fault): boolean =>
+  type !== "extra_forbidden" || Object.hasOwn(credentials ?? {}, loc.at(-1) ?? "");
 
 /** Returns what a patch changes in config and credentials, checked. Empty if nothing. */
 function settingsChange(
   tx: WriteContext,
   before: ConnectionRow,
   patch: SettingsPatch,
-  { definition, keepsSame }: Pick<ConnectionRow, "definition"> & { keepsSame: boolean },
+  { definition, keepsSame, mayLack }: Checks & { keepsSame: boolean },
 ): Partial<ConnectionRow> {
   if (patch.config === undefined && patch.credentials === undefined) return {};
-  const { config, credentials, known } = patched(tx, before, patch, definition);
+  const { config, credentials, known } = patched(tx, before, patch, { definition, mayLack });
   const isSame = (one: unknown, other: unknown) => canonicalJson(one) === canonicalJson(other);
   const isNamed =
     patch.credentials === null ? before.hasCredentials : Object.keys(patch.credentials ?? {}).length > 0;
