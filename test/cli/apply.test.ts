@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { eq } from "drizzle-orm";
 import { parse } from "yaml";
 import { contextFor } from "../../src/context.ts";
 import { actions } from "../../src/resources/actions/table.ts";
@@ -422,6 +423,39 @@ describe("weir export and weir apply", () => {
     const applied = await shell.give(file);
     expect([applied.err, applied.code]).toEqual(["", 0]);
     expect((await shell.export()).out).toBe(file);
+  });
+
+  test("leave a placeholder for a credential that a connection lacks", async () => {
+    using here = folder();
+    await using app = await startApp({ engine: false });
+    const template = created(
+      await app.owner("POST", "/api/v1/templates", {
+        slug: "bare-shop",
+        displayName: "Bare shop",
+        templateType: "connection",
+        definition: { http: { baseUrl: "https://shop.example", auth: { type: "bearer" } } },
+      }),
+    );
+    await app.owner("POST", `/api/v1/templates/${template.id}/publish`);
+    const token = "token-of-the-bare-shop";
+    const shop = { name: "Shop", templateSlug: "bare-shop", credentials: { token } };
+    const { id } = created(await app.owner("POST", "/api/v1/connections", shop));
+    const lacks = { sealedCredentials: "", hasCredentials: false }; // as earlier versions allowed
+    await app.app.store.write((db) => db.update(connections).set(lacks).where(eq(connections.id, id)));
+    const one = terminal(join(here.path, "one"), app);
+    const file = (await one.export()).out;
+    expect(file).toContain("token: ${SHOP_TOKEN}");
+    const same = await one.give(file);
+    expect([same.err, same.code]).toEqual([
+      expect.stringContaining("credentials.token of connection shop is unchanged"),
+      0,
+    ]);
+    await using other = await startApp({ engine: false });
+    const shell = terminal(join(here.path, "two"), other);
+    expect((await shell.give(file)).err).toContain("SHOP_TOKEN isn't set. It is required");
+    Object.assign(shell.env, { SHOP_TOKEN: token });
+    const applied = await shell.give(file);
+    expect([applied.err, applied.code]).toEqual(["", 0]);
   });
 
   test("name the file and line of what the server rejects", async () => {

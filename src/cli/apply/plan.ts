@@ -190,7 +190,7 @@ function withKept(wanted: Wanted, there: There, plan: Plan): Wanted {
   }
   function isHeld(path: Path): boolean {
     if (path[0] === "url") return true;
-    if (isUnseen(path)) return there.hasUnseen;
+    if (isUnseen(path)) return there.hasUnseen || path[0] === "credentials";
     const current = valueAt(there.body, path);
     return typeof current === "string" && isSecretText(current, path);
   }

@@ -16,7 +16,7 @@ export interface There {
   body: JsonObject;
   /** True if the API has credentials or a secret that it doesn't show. */
   hasUnseen: boolean;
-  /** Names of its possible credentials, as far as known. */
+  /** Names of its possible credentials, as far as known. Of a connection that has none, only the required ones. */
   credentials: readonly string[];
   /** Only for a template, else null. */
   version: number | null;
@@ -103,10 +103,11 @@ export async function readState(api: Api): Promise<State> {
   const keyOfReference = (id: Json | undefined) =>
     typeof id === "string" ? (/:(.+)\}$/.exec(referenceOf(id) ?? "")?.[1] ?? null) : null;
   const schemas = await credentialsSchemas(api);
-  const credentialsOf = ({ provider, templateId }: JsonObject) => {
+  const credentialsOf = ({ provider, templateId, hasCredentials }: JsonObject) => {
     const template = versions.find(({ id }) => id === templateId);
     const own = isObject(template?.definition) ? template.definition.credentialsSchema : undefined;
-    return namesIn(own ?? template?.credentialsSchema ?? schemas.get(String(provider)), "properties");
+    const schema = own ?? template?.credentialsSchema ?? schemas.get(String(provider));
+    return namesIn(schema, hasCredentials === true ? "properties" : "required");
   };
   const { things, add } = openThings(referenceOf);
   const isDisabled = ({ status }: JsonObject) => status === "disabled";

@@ -58,7 +58,7 @@ function written(thing: There, taken: Set<string>): JsonObject {
       isSecretText(text, [name, ...path]) ? hidden([thing.key, ...path.map(String)]) : text,
     );
   }
-  if (thing.noun === "connection" && thing.hasUnseen)
+  if (thing.noun === "connection" && (thing.hasUnseen || thing.credentials.length > 0))
     body.credentials = Object.fromEntries(thing.credentials.map((name) => [name, hidden([thing.key, name])]));
   if (thing.noun === "automation" && thing.hasUnseen) body.secret = hidden([thing.key, "secret"]);
   if (thing.noun === "webhook") body.secret = hidden([hostOf(thing.key), "webhook", "secret"]);
