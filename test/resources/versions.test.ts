@@ -61,6 +61,23 @@ describe("versions", () => {
     });
   });
 
+  test("of a webhook are restored with the way in which its sender authenticates now", async () => {
+    await using app = await startApp({ engine: false });
+    const header = (name: string) => ({ type: "header", name, value: `secret-of-${name}` });
+    const flow = await makeAutomation(
+      app.owner,
+      { path: "hook", steps: steps("true"), auth: header("x-first") },
+      { triggerType: "webhook" },
+    );
+    const at = `${AUTOMATIONS}/${flow.id}`;
+    await app.owner("PATCH", at, { config: { auth: header("x-second"), steps: steps("false") } });
+    const restored = (await app.owner("POST", `${at}/versions/1/restore`)).body.config;
+    expect(restored).toEqual({ ...flow.config, auth: { type: "header", name: "x-second" } });
+    const sent = (name: string) =>
+      fetch(flow.webhookUrl, { method: "POST", body: "{}", headers: { [name]: `secret-of-${name}` } });
+    expect([(await sent("x-first")).status, (await sent("x-second")).status]).toEqual([401, 200]);
+  });
+
   test("of an action are in its runs", async () => {
     await using app = await startApp();
     const action = await makeAction(app.owner);

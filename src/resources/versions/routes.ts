@@ -71,7 +71,7 @@ export const versionOperations = [
     audience: "member",
     tag: "Automations",
     summary: "Restore a version of an automation",
-    description: `${RESTORES} Versions have no secrets: if another one is stored by now, how the sender of a webhook authenticates stays as it is, and so do alerts.`,
+    description: `${RESTORES} Versions have no secrets: how the sender of a webhook authenticates stays as it is, and so do alerts if one of their Slack URLs has changed.`,
     params: object({ automation_id: uuid(), version: VersionNumber }),
     guards: "/api/v1/automations/{automation_id}",
     response: Automation,
