@@ -220,6 +220,7 @@ describe("a connection from a template", () => {
       [{ type: "bearer" }, ["token"]],
       [{ type: "basic" }, ["password", "username"]],
       [{ type: "header", value: "Key {{credentials.key}}" }, ["key"]],
+      [{ type: "header", value: "{{ 'Token ' + credentials.key }}" }, ["key"]],
       [{ type: "query" }, ["apiKey"]],
       [{ type: "path" }, ["token"]],
       [{ type: "oauth2_client_credentials", tokenUrl: "https://x.test/t" }, ["clientId", "clientSecret"]],
@@ -235,7 +236,12 @@ describe("a connection from a template", () => {
       expect((await make(auth, { credentials })).status).toBe(201);
     }
     expect((await make({ type: "none" }, {})).status).toBe(201);
-    expect((await make({ type: "bearer", token: '{{credentials.token ?? "-"}}' }, {})).status).toBe(201);
+    for (const token of [
+      '{{credentials.token ?? "-"}}',
+      "{{ 'x' + (credentials.token ?? '-') }}",
+      "{{ has(credentials.token) ? credentials.token : '-' }}",
+    ])
+      expect((await make({ type: "bearer", token }, {})).status).toBe(201);
     const made = (await make({ type: "bearer" }, { credentials: { token: "t" } })).body;
     expect(
       faultsOf(await owner("PATCH", `${CONNECTIONS}/${made.id}`, { credentials: { tokn: "t" } })),

@@ -9,12 +9,15 @@ import { authTexts, type HttpTemplate, readsIn } from "./definition.ts";
 export const credentialsSchemaOf = (definition: HttpTemplate): JsonObject | undefined =>
   definition.credentialsSchema ?? schemaOfAuth(definition);
 
+/** Operators and `has` in an expression, which may do without some of what it reads. */
+const MAY_DO_WITHOUT = /\?|&&|\|\||\bhas\(/;
+
 function schemaOfAuth(definition: HttpTemplate): JsonObject | undefined {
   const reads = readsOf(definition);
   if (reads === null) return undefined;
   const names = [...new Set(reads.map(({ path }) => path[1] ?? ""))];
   const needed = reads.filter(
-    ({ fallback, expression }) => fallback === undefined && expression === undefined,
+    ({ fallback, expression }) => fallback === undefined && !MAY_DO_WITHOUT.test(expression ?? ""),
   );
   const required = new Set(needed.map(({ path }) => path[1] ?? ""));
   return {
