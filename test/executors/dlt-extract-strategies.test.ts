@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { AppError } from "../../src/base/errors.ts";
-import type { JsonObject } from "../../src/base/json.ts";
+import type { Json, JsonObject } from "../../src/base/json.ts";
 import { dltExtract } from "../../src/executors/dlt-extract.ts";
 import { deepTest, scaled } from "../support/scale.ts";
 import { csv, failure, openWorld, rows, type Source } from "./extract/world.ts";
@@ -254,6 +254,25 @@ describe("options of a load", () => {
       rows: 1,
       columns: ["id", "v", "more"],
     });
+  });
+
+  test.each([
+    ["discard_value", [1, null, 3, null]],
+    ["discard_row", [1, 3]],
+  ])("replacing a table under %s keeps a column's values beside those that don't fit", async (mode, kept) => {
+    await using world = openWorld();
+    const one = {
+      resources: [{ name: "o", writeDisposition: "replace" }],
+      schemaContract: { dataType: mode },
+    };
+    const load = (values: Json[]) => world.run(one, rows(values.map((v, id) => ({ id, v }))));
+    await load([1, 2]);
+    const { warnings } = (await load([1, "x", 3, true])).result;
+    expect(warnings).toEqual([
+      expect.stringMatching(/^o\.v: 1 value .*"x"/),
+      expect.stringMatching(/^o\.v: 1 value .*true/),
+    ]);
+    expect((await world.query("SELECT v FROM raw.shop__o ORDER BY id")).map(({ v }) => v)).toEqual(kept);
   });
 
   test("strictCounts fails if the source reports another number of rows than it returns", async () => {

@@ -184,9 +184,10 @@ async function resolveColumn(
     const [misfits = 0] = counted ?? (await probe([left]));
     if (misfits > 0 && before !== null && input.isReplaced) {
       const { type: changed, sql } = await unite(column, parts, probe);
-      if (!say(column.name, "widened", before, changed, left))
-        return [{ name: column.name, type, sql: fit.main }];
-      return [{ name: column.name, type: changed, sql }];
+      if (say(column.name, "widened", before, changed, left))
+        return [{ name: column.name, type: changed, sql }];
+      mains.push({ type, sql: fit.main });
+      continue;
     }
     if (misfits > 0 && digits && before !== null && (isInteger(before) || isDecimal(before))) {
       if (say(column.name, "widened", before, "VARCHAR", left))
