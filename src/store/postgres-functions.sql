@@ -166,12 +166,20 @@ DO $$ BEGIN
   END IF;
 END $$;
 
+-- The last transaction of each process (`postgres-writer.ts`). SQLite has no such table, and it isn't listed below.
+CREATE TABLE IF NOT EXISTS last_commits (
+  writer text PRIMARY KEY,
+  id xid8 NOT NULL,
+  at timestamptz NOT NULL DEFAULT now()
+);
+
 -- SQLite's schema table, as far as store/schema.ts and the audit log's check need it. No table has a rowid.
 -- A trigger against DELETE is listed only if the same function also rejects TRUNCATE.
 CREATE OR REPLACE VIEW sqlite_master AS
   SELECT 'table'::text AS type, c.relname::text COLLATE "C" AS name, c.relname::text COLLATE "C" AS tbl_name,
     'WITHOUT ROWID'::text AS sql
   FROM pg_class c WHERE c.relkind = 'r' AND c.relnamespace = current_schema()::regnamespace
+    AND c.relname <> 'last_commits'
   UNION ALL
   SELECT 'trigger', t.tgname::text COLLATE "C", c.relname::text COLLATE "C",
     pg_get_triggerdef(t.oid) || ' ' || t.tgenabled::text || ' ' || p.prosrc

@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import { AppError } from "../base/errors.ts";
 import { drizzleOver, type ResultForm } from "./drizzle-over.ts";
 import { StoreError } from "./faults.ts";
@@ -21,9 +22,14 @@ const DISCONNECT_HOLDER = `SELECT pg_terminate_backend(l.pid) FROM pg_locks l JO
   WHERE l.locktype = 'advisory' AND l.granted AND l.classid = 0 AND l.objid = ${WRITER_LOCK}
     AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
     AND a.wait_event = 'ClientRead' AND a.state_change < clock_timestamp() - interval '5 s'`;
-/** On a new connection there may be no transaction to check for. */
-const TRANSACTION_ID =
-  "SELECT CASE current_setting('transaction_read_only') WHEN 'off' THEN pg_current_xact_id()::text END AS id";
+/**
+ * Marks a transaction as this writer's. Its ID alone isn't enough: if the server crashes before anything of the
+ * transaction is on its disk, it gives the ID to another one.
+ */
+const MARK = `INSERT INTO last_commits (writer, id) VALUES (?, pg_current_xact_id())
+  ON CONFLICT (writer) DO UPDATE SET id = excluded.id, at = now() RETURNING id::text`;
+/** The ID of a transaction that the server doesn't know: a crash lost it. */
+const IN_THE_FUTURE = "22023";
 /** How long to check for the outcome of a commit. */
 const STATUS_ATTEMPTS = 20;
 const STATUS_PAUSE_MS = 250;
@@ -36,6 +42,7 @@ export class PostgresWriter implements Writer {
   readonly db: WriteDb;
   readonly #client: PostgresClient;
   readonly #reader: PostgresClient;
+  readonly #id = randomBytes(12).toString("base64url");
   #current: PostgresTransaction | null = null;
 
   /** `reader` provides other connections, to check whether a commit succeeded. */
@@ -54,7 +61,7 @@ export class PostgresWriter implements Writer {
   }
 
   begin(isOptimistic: boolean): Transaction {
-    this.#current = new PostgresTransaction(this.#client, this.#reader, isOptimistic);
+    this.#current = new PostgresTransaction(this.#client, this.#reader, this.#id, isOptimistic);
     return this.#current;
   }
 }
@@ -62,6 +69,7 @@ export class PostgresWriter implements Writer {
 class PostgresTransaction implements Transaction {
   readonly #client: PostgresClient;
   readonly #reader: PostgresClient;
+  readonly #writer: string;
   readonly #isOptimistic: boolean;
   #isOpen = false;
   #hasChanges = false;
@@ -79,9 +87,10 @@ class PostgresTransaction implements Transaction {
   /** The previous statement, if the transaction isn't optimistic. */
   #turn: Promise<void> = Promise.resolve();
 
-  constructor(client: PostgresClient, reader: PostgresClient, isOptimistic: boolean) {
+  constructor(client: PostgresClient, reader: PostgresClient, writer: string, isOptimistic: boolean) {
     this.#client = client;
     this.#reader = reader;
+    this.#writer = writer;
     this.#isOptimistic = isOptimistic;
   }
 
@@ -179,10 +188,7 @@ class PostgresTransaction implements Transaction {
   async #wasCommitted(error: unknown): Promise<boolean> {
     const id = this.#id;
     for (let attempt = 0; id !== null && attempt < STATUS_ATTEMPTS; attempt++) {
-      const rows = await this.#reader
-        .simple(`SELECT pg_xact_status('${id}'::xid8) AS status`)
-        .catch(() => [{ status: "in progress" }]); // the server may be restarting
-      const status = rows[0]?.status;
+      const status = await this.#statusOf(id);
       if (status === "committed") return true;
       if (status === "aborted") return false;
       if (status !== "in progress") break;
@@ -193,6 +199,18 @@ class PostgresTransaction implements Transaction {
       "The connection to the database was lost during a commit. It is unknown whether this was saved.",
       { retryable: true, cause: error },
     );
+  }
+
+  async #statusOf(id: string): Promise<unknown> {
+    try {
+      const [row] = await this.#reader.simple(`SELECT pg_xact_status('${id}'::xid8) AS status`);
+      if (row?.status !== "committed") return row?.status;
+      const own = `SELECT FROM last_commits WHERE writer = '${this.#writer}' AND id = '${id}'`;
+      return (await this.#reader.simple(own)).length > 0 ? "committed" : "aborted";
+    } catch (error) {
+      if (error instanceof StoreError && error.code === IN_THE_FUTURE) return "aborted";
+      return "in progress"; // the server may be restarting
+    }
   }
 
   async rollback(): Promise<void> {
@@ -212,8 +230,8 @@ class PostgresTransaction implements Transaction {
     if (this.#hasChanges) return;
     this.#hasChanges = true;
     this.#note(
-      this.#client.simple(TRANSACTION_ID).then(([row]) => {
-        this.#id = typeof row?.id === "string" ? row.id : null;
+      this.#client.perform(MARK, "values", [this.#writer]).then((rows) => {
+        [[this.#id]] = rows as [[string]];
       }),
     );
   }

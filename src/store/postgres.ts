@@ -64,6 +64,7 @@ async function connectOnce(options: RemoteStoreOptions): Promise<Store> {
       clock,
       beforeFirst: () => waitUntilUnused(target, clock),
     });
+    await forgetOldWriters(writing);
   } catch (error) {
     await close();
     throw error;
@@ -163,6 +164,10 @@ async function provideFunctions(client: PostgresClient): Promise<void> {
     `BEGIN READ WRITE; SELECT pg_advisory_xact_lock(${MIGRATION_LOCK}); ${text}; ${mark}; COMMIT`,
   );
 }
+
+/** Deletes the marks of writers that have ended. */
+const forgetOldWriters = (client: PostgresClient) =>
+  client.simple("BEGIN READ WRITE; DELETE FROM last_commits WHERE at < now() - interval '7 days'; COMMIT");
 
 const targetOf = (client: PostgresClient): MigrationTarget => {
   const rows: Runner["rows"] = async (text) => (await client.perform(text, "values", [])) as unknown[][];

@@ -83,6 +83,27 @@ test("a commit whose response is lost is checked, and not repeated", async () =>
   await relay[Symbol.asyncDispose]();
 });
 
+test("a commit that a crash of the server lost is made again, though another transaction took its number", async () => {
+  await using server = await startPostgres({ flags: ["-c", "wal_writer_delay=10000"] });
+  await using relay = await startRelay(server.port);
+  const url = `postgres://postgres:${encodeURIComponent(server.password)}@127.0.0.1:${relay.port}/postgres?sslmode=disable`;
+  const store = await openRemoteStore({ url, migrations: MIGRATIONS });
+  await store.write(async (db) => insertNote(db, note("first")));
+  const held = relay.at("COMMIT", "hold");
+  const written = store.write(async (db) => {
+    await insertNote(db, note("second"));
+    await db.select().from(notes).limit(1);
+  });
+  await held;
+  await server.crash();
+  for (let n = 0; n < 3; n++)
+    await server.sql.unsafe("INSERT INTO notes (id) VALUES (gen_random_uuid()::text)");
+
+  await written;
+  expect(await store.db.$count(notes, eq(notes.id, "second"))).toBe(1);
+  await store.close();
+});
+
 test("a transaction begins while the previous commit is unanswered, and both are saved once if that is lost", async () => {
   const { url, name } = await makeDatabase();
   const server = await sharedPostgres();
