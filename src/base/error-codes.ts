@@ -102,6 +102,10 @@ const REQUEST = {
     cause: "The body has another media type, or is compressed.",
     cure: "Send the media type that the message names, uncompressed.",
   },
+  range_not_satisfiable: {
+    cause: "The `Range` of a download begins at or after the end of the content.",
+    cure: "Request bytes before the size in `Content-Range`.",
+  },
   rate_limited: {
     cause: "Too many requests from this credential or address.",
     cure: "Wait for the seconds in `Retry-After`. Operators can raise `WEIR_API_RATE`.",

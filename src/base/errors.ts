@@ -1,5 +1,5 @@
 import type { ERROR_CODES } from "./error-codes.ts";
-import { capitalized } from "./plural.ts";
+import { capitalized, plural } from "./plural.ts";
 
 /**
  * The only error type thrown across module boundaries.
@@ -75,6 +75,20 @@ export class InvalidInput extends AppError {
 /** Returns the error for one invalid input. */
 export const invalid = (loc: readonly string[], msg: string, type = "value_error") =>
   new InvalidInput([{ loc, msg, type }]);
+
+/** A requested range that begins at or after the end of the content. */
+export class RangeBeyondEnd extends AppError {
+  /** Size of the content in bytes. */
+  readonly size: number;
+
+  constructor(size: number) {
+    super(
+      "range_not_satisfiable",
+      `Range beyond the end. The content has ${plural(size, { one: "byte", other: "bytes" })}.`,
+    );
+    this.size = size;
+  }
+}
 
 /** Error of an OAuth endpoint: a code of RFC 6749 or 8628, always with status 400. */
 export class OAuthError extends AppError {

@@ -1,5 +1,5 @@
 import { diskFull } from "../base/disk.ts";
-import { AppError, type ErrorCode, InvalidInput, OAuthError } from "../base/errors.ts";
+import { AppError, type ErrorCode, InvalidInput, OAuthError, RangeBeyondEnd } from "../base/errors.ts";
 import { isUniqueViolation } from "../store/store.ts";
 
 /** The only place that maps errors to HTTP status codes (docs/decisions/http-conventions.md). */
@@ -28,6 +28,7 @@ export const STATUS: Readonly<Record<ErrorCode, number>> = {
   cursor_expired: 410,
   payload_too_large: 413,
   unsupported_media_type: 415,
+  range_not_satisfiable: 416,
   rate_limited: 429,
   quota_exceeded: 429,
   internal: 500,
@@ -105,6 +106,7 @@ export function problemOf(error: unknown, correlationId: string): Problem {
   const headers: Record<string, string> = {};
   if (STATUS[known.code] === 401) headers["www-authenticate"] = "Bearer";
   if (known.retryAfterSeconds !== null) headers["retry-after"] = String(known.retryAfterSeconds);
+  if (known instanceof RangeBeyondEnd) headers["content-range"] = `bytes */${known.size}`;
   return {
     status: STATUS[known.code],
     body: { detail: known.message, code: known.code, correlationId },

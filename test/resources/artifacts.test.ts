@@ -35,9 +35,9 @@ beforeAll(async () => {
 afterAll(() => weir[Symbol.asyncDispose]());
 
 const create = (body: object, headers = {}) => weir.owner("POST", "/api/v1/artifacts", body, headers);
-const contentOf = (id: string) =>
+const contentOf = (id: string, headers = {}) =>
   fetch(`${weir.origin}/api/v1/artifacts/${id}/content`, {
-    headers: { authorization: `Bearer ${weir.token}` },
+    headers: { authorization: `Bearer ${weir.token}`, ...headers },
   });
 
 describe("an artifact", () => {
@@ -125,6 +125,31 @@ describe("an artifact", () => {
       "x-content-type-options": "nosniff",
       "content-security-policy": expect.stringContaining("sandbox"),
     });
+  });
+
+  test("is downloaded in part, and a range beyond its end is an error that names its size", async () => {
+    const { body } = await create({ actionRunId, kind: "file", content: "0123456789" });
+    const part = await contentOf(body.id, { range: "bytes=2-4" });
+    expect([part.status, part.headers.get("content-range"), await part.text()]).toEqual([
+      206,
+      "bytes 2-4/10",
+      "234",
+    ]);
+    for (const range of ["bytes=10-", "bytes=10-20", "Bytes= 99-", "bytes=-0"]) {
+      const reply = await contentOf(body.id, { range });
+      expect([reply.status, reply.headers.get("content-range"), reply.headers.get("content-type")]).toEqual([
+        416,
+        "bytes */10",
+        "application/json",
+      ]);
+      expect(await reply.json()).toEqual({
+        detail: "Range beyond the end. The content has 10 bytes.",
+        code: "range_not_satisfiable",
+        correlationId: reply.headers.get("x-correlation-id"),
+      });
+    }
+    const whole = await contentOf(body.id, { range: "bytes=10-", "if-range": '"other"' });
+    expect([whole.status, await whole.text()]).toEqual([200, "0123456789"]);
   });
 
   test.each([

@@ -1,6 +1,7 @@
 import { attachment } from "../../base/disposition.ts";
 import { object, uuid } from "../../base/shape.ts";
 import { operation, Reply } from "../../http/operation.ts";
+import { refuseRangeBeyond } from "../../http/range.ts";
 import { DATA_POLICY } from "../../http/serve.ts";
 import { refuseOthers } from "../runs/wire-private.ts";
 import { fileNameOf, openContent } from "./content.ts";
@@ -74,14 +75,17 @@ export const artifactOperations = [
     audience: "viewer",
     tag,
     summary: "Download an artifact",
-    description: "In the artifact's media type: JSON, plain text, or the file's own.",
+    description:
+      "In the artifact's media type: JSON, plain text, or the file's own. Content that is stored as a file can be requested in part, with one range of bytes in `Range`.",
     params,
     produces: "*/*",
-    errors: [410],
-    async handle({ ctx, params }) {
+    errors: [410, 416],
+    async handle({ ctx, visit, params }) {
       const row = await findArtifact(ctx, params.artifact_id);
       refuseOthers(ctx, row);
-      return new Reply(200, await openContent(ctx, row), {
+      const content = await openContent(ctx, row);
+      if (row.path !== null) refuseRangeBeyond(visit.request.headers, content.size);
+      return new Reply(200, content, {
         "content-type": row.mimeType ?? "application/octet-stream",
         "content-disposition": attachment(fileNameOf(row)),
         "content-security-policy": `${DATA_POLICY}; sandbox`,

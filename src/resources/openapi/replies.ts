@@ -116,6 +116,13 @@ const KNOWN: Readonly<Record<number, Known>> = {
     code: "unsupported_media_type",
     detail: "Unsupported content type: text/xml. Use application/json.",
   },
+  416: {
+    name: "RangeNotSatisfiable",
+    description: "Range beyond the end of the content.",
+    code: "range_not_satisfiable",
+    detail: "Range beyond the end. The content has 1,024 bytes.",
+    header: { name: "Content-Range", description: "Size of the content, as `bytes */SIZE`." },
+  },
   422: { name: "Unprocessable", description: "Invalid input.", code: "invalid", detail: "" },
   429: {
     name: "RateLimited",
