@@ -248,6 +248,19 @@ export function takeNextKey(path: string): void {
 /** Withdraws the request, before anything is encrypted with the key. */
 export const dropNextKey = (path: string): void => rmSync(nextKeyFile(path), { force: true });
 
+/**
+ * The master keys in a data directory: the current one, and the next one during a rotation. None if this process may not
+ * read them.
+ */
+export function readableKeys(path: string): Uint8Array[] {
+  try {
+    return [keyInFile(path), nextMasterKey(path)].filter((key) => key !== null);
+  } catch (error) {
+    if (codeOf(error) === "EACCES") return [];
+    throw error;
+  }
+}
+
 /** The key in `secret.key`. Null if there is none. */
 export const keyInFile = (path: string): Uint8Array | null => readKeyIfThere(keyFile(path));
 

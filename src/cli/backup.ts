@@ -1,14 +1,18 @@
 import { rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { Parts } from "../app.ts";
 import { systemClock } from "../base/clock.ts";
 import { systemIds } from "../base/ids.ts";
+import { plural } from "../base/plural.ts";
 import { sizeText } from "../base/size.ts";
 import { ConfigError } from "../config.ts";
+import { type AuditLogs, invalidLogsText } from "../engine/audit-logs.ts";
 import type { Watch } from "../engine/backup/archive.ts";
 import { keyToInclude, makeBackup } from "../engine/backup/make.ts";
 import type { Manifest } from "../engine/backup/shape.ts";
 import { verifyBackup } from "../engine/backup/verify.ts";
+import { parseMasterKey, previousMasterKey, readableKeys } from "../folder.ts";
 import { checkInstallation } from "../installation.ts";
 import { isPostgresUrl, serverName } from "../store/store.ts";
 import { isAway, openBackupTarget, passphraseFor, withFile } from "./backup-away.ts";
@@ -40,6 +44,7 @@ export const backup = (args: readonly string[], host: Host) =>
             file,
             path: positionals[1] ?? "",
             passphrase: await passphraseFor(host, parts, flags["passphrase-file"], file),
+            keys: keysAt(parts, parts.config.dataFolder),
           },
           flags,
         ),
@@ -92,22 +97,48 @@ export const backup = (args: readonly string[], host: Host) =>
 
 async function verify(
   host: Host,
-  { file, path, passphrase }: { file: string; path: string; passphrase: string | null },
+  {
+    file,
+    path,
+    passphrase,
+    keys,
+  }: { file: string; path: string; passphrase: string | null; keys: readonly Uint8Array[] },
   flags: { data?: string | undefined; "include-key"?: boolean | undefined; json?: boolean | undefined },
 ): Promise<void> {
   if (flags["include-key"]) throw new UsageError("--include-key can't be used with verify.");
   const progress = openProgress(host);
-  const manifest = await verifyBackup(file, { passphrase, watch: watchOf(progress) }).finally(progress.end);
-  if (flags.json) return host.out(JSON.stringify({ valid: true, ...summaryOf(path, manifest) }));
+  const { manifest, auditLogs } = await verifyBackup(file, {
+    passphrase,
+    keys,
+    ids: systemIds,
+    watch: watchOf(progress),
+  }).finally(progress.end);
+  if (flags.json)
+    return host.out(JSON.stringify({ valid: true, ...summaryOf(path, manifest), ...logsSummary(auditLogs) }));
   host.out(`${path} is valid. Made by Weir ${manifest.version} on ${manifest.createdAt}.`);
+  host.out(logsText(auditLogs));
   for (const { slug, events } of manifest.organizations)
-    host.out(`${slug}: ${events} events, their chain is intact`);
+    host.out(`${slug}: ${plural(events, { one: "event", other: "events" })}`);
   host.out(manifest.hasKey ? "The master key is included." : `Requires the master key ${manifest.keyId}.`);
 }
 
-/** What is verified without the master key: missing newest events are only found with it. */
-export const CHAINS_INTACT =
-  "The chains of all audit logs are intact. Run weir events verify to find missing newest events too.";
+/** What was verified of all audit logs, and what wasn't. */
+export const logsText = ({ heads, invalid }: AuditLogs): string =>
+  invalid.length > 0 ? `Invalid audit logs: ${invalidLogsText(invalid)}.` : LOGS[heads];
+
+const LOGS: Readonly<Record<AuditLogs["heads"], string>> = {
+  authentic: "All audit logs are valid.",
+  unverified:
+    "All audit logs match their heads and seals. Their signatures weren't verified, since the master key isn't available.",
+  not_recorded:
+    "The hash chains of all audit logs are intact. Heads and seals, which reveal missing latest events, were not recorded by the version that made this backup.",
+};
+
+/** Which audit logs aren't valid, and what they were compared with. */
+export const logsSummary = ({ heads, invalid }: AuditLogs) => ({
+  auditLogHeads: heads,
+  invalidAuditLogs: invalid,
+});
 
 const LABELS = { backup: "Backing up", check: "Verifying", restore: "Restoring" } as const;
 
@@ -116,6 +147,14 @@ export const watchOf = ({ begin, reach }: Progress): Watch => ({
   begin: (what, total) => begin(LABELS[what], total),
   reach,
 });
+
+/** The master keys that are available: in the environment, and in a data directory. */
+export const keysAt = ({ secrets }: Parts, dataFolder: string): Uint8Array[] =>
+  [
+    secrets.secretKey === null ? null : parseMasterKey(secrets.secretKey),
+    previousMasterKey(secrets.secretKeyPrevious),
+    ...readableKeys(dataFolder),
+  ].filter((key) => key !== null);
 
 /** A manifest without its list of parts. */
 export const summaryOf = (path: string, { parts, ...manifest }: Manifest) => ({

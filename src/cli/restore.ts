@@ -6,7 +6,7 @@ import { ConfigError } from "../config.ts";
 import { type RestoreRequest, restoreBackup, roomOf } from "../engine/backup/restore.ts";
 import { checkLocations, wrongLocation } from "../installation.ts";
 import { isPostgresUrl, serverName } from "../store/store.ts";
-import { CHAINS_INTACT, summaryOf, watchOf } from "./backup.ts";
+import { logsSummary, logsText, summaryOf, watchOf } from "./backup.ts";
 import { passphraseFor, withFile } from "./backup-away.ts";
 import { carryOut, type Host, readArgs, UsageError } from "./host.ts";
 import { openProgress } from "./progress.ts";
@@ -22,6 +22,7 @@ export const restore = (args: readonly string[], host: Host) =>
         data: { type: "string" },
         "key-file": { type: "string" },
         "passphrase-file": { type: "string" },
+        "allow-invalid-logs": { type: "boolean" },
         json: { type: "boolean" },
       },
     });
@@ -39,7 +40,7 @@ export const restore = (args: readonly string[], host: Host) =>
     host.status("Restoring…");
     const progress = openProgress(host);
     const key = keyGiven(flags["key-file"], secrets.secretKey);
-    const { manifest, kept, leftovers } = await withFile(
+    const { manifest, auditLogs, kept, leftovers } = await withFile(
       host,
       parts,
       { path, room: roomOf(dataFolder) },
@@ -49,6 +50,7 @@ export const restore = (args: readonly string[], host: Host) =>
           path: file,
           dataFolder,
           key,
+          allowInvalidLogs: flags["allow-invalid-logs"] ?? false,
           lakeUrl,
           lakeEndpoint,
           clock: systemClock,
@@ -61,8 +63,15 @@ export const restore = (args: readonly string[], host: Host) =>
         `${left} is left from a restore that was interrupted. Delete it if no other restore is running.`,
       );
     if (flags.json)
-      return host.out(JSON.stringify({ ...summaryOf(path, manifest), dataFolder, previousFolder: kept }));
-    host.out(`Restored ${dataFolder} from ${manifest.createdAt}. ${CHAINS_INTACT}`);
+      return host.out(
+        JSON.stringify({
+          ...summaryOf(path, manifest),
+          dataFolder,
+          previousFolder: kept,
+          ...logsSummary(auditLogs),
+        }),
+      );
+    host.out(`Restored ${dataFolder} from ${manifest.createdAt}. ${logsText(auditLogs)}`);
     if (kept !== null) host.out(`The previous data was moved to ${kept}.`);
     const wrong = wrongLocation(config);
     if (wrong !== null) host.err(wrong);

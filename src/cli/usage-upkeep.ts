@@ -9,11 +9,15 @@ const ORG =
 /** Usage of the commands that operate an installation or manage configuration as files. */
 export const upkeepUsage = {
   backup: {
-    line: "weir backup FILE [--include-key] [--passphrase-file FILE] [--data DIR] [--json], or weir backup verify FILE [--passphrase-file FILE] [--json]",
+    line: "weir backup FILE [--include-key] [--passphrase-file FILE] [--data DIR] [--json], or weir backup verify FILE [--passphrase-file FILE] [--data DIR] [--json]",
     gist: "create or verify a backup",
     text: `Writes the database, lake, files and artifacts to a single new file (zstd-compressed tar). The server can keep running.
-The backup is verified before it gets its final name. Existing files are never overwritten. "weir backup verify" checks
-every part of a backup, its database and its audit logs.
+The backup is verified before it gets its final name. Existing files are never overwritten.
+
+"weir backup verify" checks every part of a backup, its database and its audit logs. It compares their hash chains with
+their heads and seals, like "weir events verify". The signatures of these need the master key: the one in the backup,
+$WEIR_SECRET_KEY, or the one in the data directory. Without it, they aren't verified, and the output says so. Versions
+before heads and seals recorded only hash chains: missing latest events can't be found in their backups.
 
 FILE can be s3://BUCKET/PREFIX/NAME. Set WEIR_BACKUP_ACCESS_KEY_ID and WEIR_BACKUP_SECRET_ACCESS_KEY, and
 WEIR_BACKUP_ENDPOINT if the bucket isn't on Amazon S3.
@@ -26,18 +30,19 @@ The master key is not included: to restore the backup, you need secret.key or WE
                      verify, decrypt it (default: $WEIR_BACKUP_PASSPHRASE_FILE; verify prompts on a terminal)
 ${DATA}
   --json             {path, version, schemaVersion, createdAt, keyId, hasKey, lakeUrl, organizations, leftOut, files,
-                     contentBytes, bytes}
+                     contentBytes, bytes}; with verify, no bytes, and also {valid, auditLogHeads, invalidAuditLogs}.
+                     auditLogHeads is authentic, unverified (without the master key) or not_recorded
 
 To schedule backups, set WEIR_BACKUP_EVERY (hours; default: 0, disabled). The server writes them to backups/ in the data
 directory, or to WEIR_BACKUP_URL=s3://BUCKET/PREFIX, and keeps the latest WEIR_BACKUP_KEEP (default: 7).`,
   },
   restore: {
-    line: "weir restore FILE [--data DIR] [--key-file FILE] [--passphrase-file FILE] [--json]",
+    line: "weir restore FILE [--data DIR] [--key-file FILE] [--passphrase-file FILE] [--allow-invalid-logs] [--json]",
     gist: "restore a backup",
     text: `Replaces the data directory with a backup. No server may be using it. The previous data is kept next to it, as
 DIR.before-TIME, and its weir.toml stays in use. If DIR can't be renamed, such as a mount point, it is kept in it, as
-DIR/.before-TIME. Nothing is changed if the file is damaged, isn't a Weir backup, was made by a newer version, or if the
-key that its secrets are encrypted with is missing.
+DIR/.before-TIME. Nothing is changed if the file is damaged, isn't a Weir backup, was made by a newer version, or has an
+audit log that isn't valid, or if the key that its secrets are encrypted with is missing.
 
 ${DATA}
   --key-file FILE    the secret.key the backup was made with (default: $WEIR_SECRET_KEY, the key in the backup, or the one
@@ -45,10 +50,13 @@ ${DATA}
   --passphrase-file FILE
                      file with the passphrase of an encrypted backup (default: $WEIR_BACKUP_PASSPHRASE_FILE; prompts
                      on a terminal)
-  --json             {path, dataFolder, previousFolder, version, schemaVersion, createdAt, keyId, hasKey, …}`,
+  --allow-invalid-logs
+                     restore the backup even if audit logs aren't valid, and list them
+  --json             {path, dataFolder, previousFolder, auditLogHeads, invalidAuditLogs: [{id, slug, reason, firstBadId}],
+                     version, schemaVersion, createdAt, keyId, hasKey, …}`,
   },
   move: {
-    line: "weir move --from PLACE --to PLACE [--json]",
+    line: "weir move --from PLACE --to PLACE [--allow-invalid-logs] [--json]",
     gist: "move the database to PostgreSQL or back",
     text: `Copies the database of a data directory to an empty PostgreSQL database, or the other way round. No server may be using
 either. Row counts, checksums of each table and all audit logs are verified before anything is saved. The old database
@@ -56,8 +64,12 @@ stays as it is, but servers no longer start on it. Datasets, files and secret.ke
 
   --from PLACE       data directory, or postgres://USER:PASSWORD@HOST/DATABASE
   --to PLACE         likewise; a data directory must not have a database
-  --json             {from, to, organizations, events, rows, tables: [{table, rows, changed}]}
+  --allow-invalid-logs
+                     move the database even if audit logs aren't valid, and list them
+  --json             {from, to, organizations, events, rows, tables: [{table, rows}], auditLogHeads,
+                     invalidAuditLogs: [{id, slug, reason, firstBadId}]}
 
+The signatures of audit logs are verified with $WEIR_SECRET_KEY or secret.key in the data directory, if it is there.
 A URL without a password uses $WEIR_DATABASE_TOKEN. Then set WEIR_DATABASE_URL to the new database, or unset it.`,
   },
   upgrade: {

@@ -3,19 +3,12 @@ import { systemIds } from "../../base/ids.ts";
 import { openSecretBox } from "../../crypto/secretbox.ts";
 import { missingTriggers } from "../../resources/events/guard.ts";
 import { HEAD_FILE, readHeadFile } from "../../resources/events/head-file.ts";
-import { verifyChain, verifyTrail } from "../../resources/events/verify.ts";
-import type { Verification } from "../../resources/events/wire.ts";
+import { reasonText, verifyTrail } from "../../resources/events/verify.ts";
 import { organizations } from "../../resources/organizations/table.ts";
 import type { ReadDb } from "../../store/store.ts";
 import { type Finding, fine, wrong } from "./finding.ts";
 
-const REASONS = {
-  truncated: "the latest events are missing",
-  rewritten: "events were changed or removed",
-  rolled_back: "an older copy was restored",
-};
-
-/** Checks whether the audit logs are as this installation wrote them. Without a key, checks only their hash chains. */
+/** Checks whether the audit logs are as this installation wrote them. Without a key, no signatures are verified. */
 export async function checkTrails(
   db: ReadDb,
   [own, ...former]: readonly Uint8Array[],
@@ -23,17 +16,14 @@ export async function checkTrails(
 ): Promise<Finding> {
   const secrets = own === undefined ? null : openSecretBox(own, systemIds, { former });
   const kept = secrets === null || dataFolder === null ? null : readHeadFile(dataFolder, secrets);
-  const verify = (id: string): Promise<Verification> =>
-    secrets === null ? verifyChain(db, id) : verifyTrail({ db, secrets }, id, { beside: kept?.[id] ?? null });
   let checked = 0;
   for (const { id, slug } of await db.select().from(organizations).orderBy(asc(organizations.id))) {
-    const found = await verify(id);
+    const found = await verifyTrail({ db, secrets }, id, { beside: kept?.[id] ?? null });
     checked += found.checked;
     if (found.valid) continue;
-    const at = found.firstBadId === null ? "" : `, first at event ${found.firstBadId}`;
     return wrong(
       "audit",
-      `The audit log of ${slug} is not valid: ${REASONS[found.reason ?? "rewritten"]}${at}.`,
+      `The audit log of ${slug} is not valid: ${reasonText(found)}.`,
       found.reason === "rolled_back"
         ? `If you restored the copy on purpose, delete ${HEAD_FILE} in the data directory. Next time use "weir restore".`
         : "The database was changed outside Weir. Compare it with a backup (weir backup verify) before you trust it.",

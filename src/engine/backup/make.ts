@@ -15,7 +15,7 @@ import { version } from "../../version.ts";
 import { type ArchiveWriter, type Watch, writeArchive } from "./archive.ts";
 import { describe, folderPieces, hold, lakePieces, type Piece, withDatabase } from "./contents.ts";
 import { DATABASE, HEAD, headText, KEY_FILE, MANIFEST, type Manifest, manifestText } from "./shape.ts";
-import { verifyBackup } from "./verify.ts";
+import { verifyFiles } from "./verify.ts";
 
 const CHUNK_BYTES = 1024 * 1024;
 /** Age after which leftovers of a killed backup in `backups/` are deleted. */
@@ -80,9 +80,8 @@ export async function makeBackup(request: BackupRequest): Promise<BackupResult> 
       await archive.abandon();
       throw error;
     }
-    const manifest = await verifyBackup(part, {
+    const manifest = await verifyFiles(part, {
       work: { folder: work, named: dataFolder },
-      isOwn: true,
       passphrase: request.passphrase,
       signal: request.signal,
       watch: request.watch,

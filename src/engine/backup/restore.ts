@@ -24,7 +24,9 @@ import {
 } from "../../installation.ts";
 import { fileFault } from "../../store/faults.ts";
 import { openWriter } from "../../store/file.ts";
+import { type AuditLogs, refuseInvalidLogs, verifyAuditLogs } from "../audit-logs.ts";
 import type { Watch } from "./archive.ts";
+import { withDatabase } from "./contents.ts";
 import { DATABASE, FOLDERS, KEY_FILE, type Manifest } from "./shape.ts";
 import { checkDatabase, sizeOf, unpack } from "./verify.ts";
 
@@ -45,11 +47,14 @@ export interface RestoreRequest {
   passphrase: string | null;
   clock: Clock;
   ids: Ids;
+  /** Restores it even if its audit logs aren't valid. */
+  allowInvalidLogs: boolean;
   watch?: Watch;
 }
 
 export interface Restored {
   manifest: Manifest;
+  auditLogs: AuditLogs;
   /** The new name of the previous data directory. Null if there was none. */
   kept: string | null;
   /** Folders next to the data directory that killed restores have left, or that others are using now. */
@@ -66,8 +71,8 @@ export function roomOf(dataFolder: string): string {
  * Replaces a data directory with a backup, and renames the old one. If it can't be renamed, such as a mount point, its
  * content moves to a folder in it. Nothing changes until everything has been unpacked and verified.
  *
- * Throws `FolderTaken` if a server is running on it, `invalid_state` for a backup that is damaged, foreign or
- * encrypted with a key that isn't available, and `unavailable` for one of a newer version.
+ * Throws `FolderTaken` if a server is running on it, `invalid_state` for a backup that is damaged, foreign, encrypted
+ * with a key that isn't available, or has an audit log that isn't valid, and `unavailable` for one of a newer version.
  */
 export async function restoreBackup(request: RestoreRequest): Promise<Restored> {
   const { clock, ids } = request;
@@ -81,18 +86,18 @@ export async function restoreBackup(request: RestoreRequest): Promise<Restored> 
   });
   try {
     await mkdir(fresh, { recursive: true, mode: 0o700 });
-    const manifest = await unpackAll(request, fresh, room);
+    const unpacked = await unpackAll(request, fresh, room);
     if (!isInside && existsSync(join(target, SETTINGS_FILE)))
       await copyFile(join(target, SETTINGS_FILE), join(fresh, SETTINGS_FILE));
     if (existsSync(target)) await giveAway(fresh, await stat(target));
     const leftovers = await unfinished(target, fresh, isInside);
     if (isInside) {
       for (const left of leftovers) await rm(left, { recursive: true, force: true }); // the lock is ours
-      return { manifest, kept: swapInside(target, fresh, stamp), leftovers: [] };
+      return { ...unpacked, kept: swapInside(target, fresh, stamp), leftovers: [] };
     }
     const kept = lock === null ? null : `${target}${BEFORE}${stamp}`;
     await swapFolders(target, fresh, kept);
-    return { manifest, kept, leftovers };
+    return { ...unpacked, kept, leftovers };
   } catch (error) {
     throw diskFault(error, room) ?? fileFault(error, target);
   } finally {
@@ -132,16 +137,34 @@ async function lockTarget(target: string, isInside: boolean): Promise<(() => voi
 }
 
 /** Unpacks and verifies everything. */
-async function unpackAll(request: RestoreRequest, fresh: string, room: string): Promise<Manifest> {
-  const { path, passphrase, watch } = request;
+async function unpackAll(
+  request: RestoreRequest,
+  fresh: string,
+  room: string,
+): Promise<Pick<Restored, "manifest" | "auditLogs">> {
+  const { path, passphrase, ids, watch } = request;
+  const file = join(fresh, DATABASE);
   watch?.begin("restore", await sizeOf(path));
-  const manifest = await unpack(path, { into: fresh, named: room, isWanted: () => true, passphrase, watch });
-  await checkDatabase(path, join(fresh, DATABASE), manifest);
-  forgetPublished(join(fresh, DATABASE));
-  await installKey(request, manifest, fresh);
+  const { manifest } = await unpack(path, {
+    into: fresh,
+    named: room,
+    isWanted: () => true,
+    passphrase,
+    watch,
+  });
+  await checkDatabase(path, file, manifest);
+  const key = await installKey(request, manifest, fresh);
+  const keys = key === null ? [] : [key];
+  const auditLogs = await withDatabase(file, (db) => verifyAuditLogs(db, { keys, ids }));
+  if (!request.allowInvalidLogs)
+    refuseInvalidLogs(
+      auditLogs,
+      "Nothing was restored. Use another backup, or set --allow-invalid-logs to restore this one anyway.",
+    );
+  forgetPublished(file);
   for (const name of FOLDERS) await mkdir(join(fresh, name), { recursive: true, mode: 0o700 });
   recordInstallation(fresh, factsOf(request, manifest));
-  return manifest;
+  return { manifest, auditLogs };
 }
 
 /** A backup doesn't include the metadata for other engines. It is written again if no row names it. */
@@ -177,12 +200,19 @@ function keyOfTarget({ dataFolder }: RestoreRequest, keyId: string): RestoreRequ
   return key !== null && keyIdOf(key) === keyId ? { key, from: "file" } : null;
 }
 
-/** Returns the provided key, or the one in the backup. It must be the one that encrypted the secrets. */
-async function installKey(request: RestoreRequest, manifest: Manifest, fresh: string): Promise<void> {
+/**
+ * Stores the provided key, unless it is from the environment, or leaves the one in the backup. Returns it. It must be
+ * the one that encrypted the secrets. Null if the backup has no secrets.
+ */
+async function installKey(
+  request: RestoreRequest,
+  manifest: Manifest,
+  fresh: string,
+): Promise<Uint8Array | null> {
   const { keyId } = manifest;
   const { path } = request;
   const own = keyInFile(fresh);
-  if (keyId === null) return;
+  if (keyId === null) return null;
   const key = request.key ?? (own === null ? keyOfTarget(request, keyId) : null);
   if (key === null && own === null) {
     throw new AppError(
@@ -197,9 +227,10 @@ async function installKey(request: RestoreRequest, manifest: Manifest, fresh: st
       `The secrets in ${path} are encrypted with the key ${keyId}, but another key was provided${found === null ? "" : ` (${keyIdOf(found)})`}.`,
     );
   }
-  if (key === null) return;
+  if (key === null) return found;
   await rm(join(fresh, KEY_FILE), { force: true });
   if (key.from === "file") await writeKey(join(fresh, KEY_FILE), key.key);
+  return key.key;
 }
 
 async function writeKey(file: string, key: Uint8Array): Promise<void> {

@@ -5,20 +5,27 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { AppError } from "../../base/errors.ts";
 import { diskFault, writeFault } from "../../base/file-error.ts";
+import type { Ids } from "../../base/ids.ts";
 import { endOfChain } from "../../resources/events/heads.ts";
-import { verifyChain } from "../../resources/events/verify.ts";
-import type { ReadDb } from "../../store/store.ts";
+import { type AuditLogs, refuseInvalidLogs, verifyAuditLogs } from "../audit-logs.ts";
 import { damaged, type Entry, foreign, readArchive, type Watch } from "./archive.ts";
 import { describe, refuseNewer, withDatabase } from "./contents.ts";
-import { DATABASE, HEAD, isPartName, MANIFEST, type Manifest, readHead, readManifest } from "./shape.ts";
+import {
+  DATABASE,
+  HEAD,
+  isPartName,
+  KEY_FILE,
+  MANIFEST,
+  type Manifest,
+  readHead,
+  readManifest,
+} from "./shape.ts";
 
 const MAX_TEXT_BYTES = 256 * 1024 * 1024;
 
 interface VerifyOptions {
   /** Folder to unpack the database to, and the folder to name if its disk is full. Default: a temporary one. */
   work?: { folder: string; named: string };
-  /** The backup was just made from this database, so its audit logs don't need verifying again. */
-  isOwn?: boolean;
   /** Decrypts an encrypted backup. */
   passphrase?: string | null;
   signal?: AbortSignal;
@@ -26,33 +33,57 @@ interface VerifyOptions {
 }
 
 /**
- * Reads a whole backup and verifies that every file is complete and unchanged, the database opens, and every audit
- * log matches its recorded head. Throws `invalid_state` otherwise, and `unavailable` for a backup of a newer
- * version.
+ * Reads a whole backup and verifies that every file is complete and unchanged, and that the database opens. Throws
+ * `invalid_state` otherwise, and `unavailable` for a backup of a newer version.
  */
-export async function verifyBackup(path: string, options: VerifyOptions = {}): Promise<Manifest> {
+export const verifyFiles = (path: string, options: VerifyOptions = {}): Promise<Manifest> =>
+  withUnpacked(path, options, async ({ manifest }) => manifest);
+
+/**
+ * Like `verifyFiles`, and verifies the audit logs with the master key in the backup, or one of `keys`. Throws
+ * `invalid_state` if one isn't valid.
+ */
+export const verifyBackup = (
+  path: string,
+  { keys, ids, ...options }: VerifyOptions & { keys: readonly Uint8Array[]; ids: Ids },
+): Promise<{ manifest: Manifest; auditLogs: AuditLogs }> =>
+  withUnpacked(path, options, async ({ manifest, key }, file) => {
+    const { signal } = options;
+    const known = key === null ? keys : [key, ...keys];
+    const auditLogs = await withDatabase(file, (db) => verifyAuditLogs(db, { keys: known, ids, signal }));
+    refuseInvalidLogs(auditLogs, "Use another backup. To restore this one anyway, set --allow-invalid-logs.");
+    return { manifest, auditLogs };
+  });
+
+async function withUnpacked<T>(
+  path: string,
+  options: VerifyOptions,
+  work: (unpacked: Unpacked, file: string) => Promise<T>,
+): Promise<T> {
   const { folder, named } = options.work ?? { folder: tmpdir(), named: `${tmpdir()} (TMPDIR)` };
-  const work = await mkdtemp(join(folder, "weir-verify-")).catch((error: unknown) => {
+  const into = await mkdtemp(join(folder, "weir-verify-")).catch((error: unknown) => {
     throw diskFault(error, named) ?? error;
   });
   try {
     options.watch?.begin("check", await sizeOf(path));
-    const manifest = await unpack(path, {
-      ...options,
-      into: work,
-      named,
-      isWanted: (name) => name === DATABASE,
-    });
-    await checkDatabase(path, join(work, DATABASE), manifest, options);
-    return manifest;
+    const unpacked = await unpack(path, { ...options, into, named, isWanted: (name) => name === DATABASE });
+    const file = join(into, DATABASE);
+    await checkDatabase(path, file, unpacked.manifest);
+    return await work(unpacked, file);
   } finally {
-    await rm(work, { recursive: true, force: true });
+    await rm(into, { recursive: true, force: true });
   }
 }
 
 /** 0 for an unreadable file: the next function to read it reports the reason. */
 export const sizeOf = async (path: string): Promise<number> =>
   (await stat(path).catch(() => null))?.size ?? 0;
+
+interface Unpacked {
+  manifest: Manifest;
+  /** The master key in the backup. Null if it isn't included. */
+  key: Uint8Array | null;
+}
 
 /**
  * Reads a whole backup, and writes the requested files below `into`. Throws like `verifyBackup`, leaving the files
@@ -69,11 +100,12 @@ export async function unpack(
     signal?: AbortSignal;
     watch?: Watch | undefined;
   },
-): Promise<Manifest> {
+): Promise<Unpacked> {
   const { into, named, isWanted, passphrase = null, signal, watch } = options;
   const seen = new Map<string, Manifest["parts"][number]>();
   let hasHead = false;
   let manifest: Manifest | null = null;
+  let key: Uint8Array | null = null;
   const visit = async (entry: Entry, chunks: AsyncIterable<Uint8Array>) => {
     if (signal?.aborted) throw new AppError("cancelled", "No longer needed.");
     if (!hasHead) {
@@ -86,7 +118,11 @@ export async function unpack(
     else {
       if (!isPartName(entry.name) || seen.has(entry.name)) throw damaged(path);
       const target = isWanted(entry.name) ? join(into, ...entry.name.split("/")) : null;
-      seen.set(entry.name, await take(entry, chunks, target, named));
+      if (entry.name === KEY_FILE) {
+        const text = await textOf(path, entry, chunks);
+        key = new Uint8Array(Buffer.from(text, "base64"));
+        seen.set(entry.name, await take(entry, [Buffer.from(text)], target, named));
+      } else seen.set(entry.name, await take(entry, chunks, target, named));
     }
   };
   await readArchive(path, visit, passphrase, (bytes) => watch?.reach(bytes));
@@ -99,12 +135,12 @@ export async function unpack(
     if (part?.bytes !== bytes || part.sha256 !== sha256) throw damaged(path);
   }
   if (!seen.has(DATABASE)) throw damaged(path);
-  return summary;
+  return { manifest: summary, key };
 }
 
 async function take(
   entry: Entry,
-  chunks: AsyncIterable<Uint8Array>,
+  chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
   target: string | null,
   named: string,
 ): Promise<Manifest["parts"][number]> {
@@ -147,12 +183,7 @@ async function textOf(path: string, { bytes }: Entry, chunks: AsyncIterable<Uint
 }
 
 /** Opens an unpacked database. Throws `invalid_state` if it doesn't match the backup's metadata. */
-export async function checkDatabase(
-  path: string,
-  file: string,
-  manifest: Manifest,
-  { isOwn = false, signal }: Pick<VerifyOptions, "isOwn" | "signal"> = {},
-): Promise<void> {
+export async function checkDatabase(path: string, file: string, manifest: Manifest): Promise<void> {
   await withDatabase(file, async (db) => {
     const [state] = await db.all<{ quick_check: string }>("PRAGMA quick_check(1)");
     if (state?.quick_check !== "ok") throw damaged(path);
@@ -163,14 +194,5 @@ export async function checkDatabase(
       const found = await endOfChain(db, id);
       if (found.events !== events || found.head !== head) throw damaged(path);
     }
-    if (!isOwn) await checkTrails(db, manifest, signal);
   });
-}
-
-async function checkTrails(db: ReadDb, manifest: Manifest, signal?: AbortSignal): Promise<void> {
-  for (const { id, slug } of manifest.organizations) {
-    const { valid, firstBadId } = await verifyChain(db, id, signal);
-    if (valid) continue;
-    throw new AppError("invalid_state", `Audit log verification failed for ${slug} at event ${firstBadId}.`);
-  }
 }

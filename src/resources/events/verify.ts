@@ -2,6 +2,7 @@ import { and, asc, count, eq, gt, lt, lte, sql } from "drizzle-orm";
 import { AppError } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
 import type { SecretBox } from "../../crypto/secretbox.ts";
+import { keyOf } from "../../store/schema.ts";
 import type { ReadDb } from "../../store/store.ts";
 import { organizations } from "../organizations/table.ts";
 import { headRow, isHeadAuthentic, isSealAuthentic } from "./heads.ts";
@@ -52,10 +53,28 @@ const good = ({ count, redacted }: Walk): Verification => ({
   ...(redacted === 0 ? {} : { redacted }),
 });
 
+/** Without the master key, a signature only has to exist. */
+const UNKEYED: Verifier = { sign: () => "", verify: (_text, _purpose, mac) => mac !== "" };
+
+const REASON_TEXTS: Readonly<Record<Reason, string>> = {
+  truncated: "the latest events are missing",
+  rewritten: "events were changed or removed",
+  rolled_back: "an older copy was restored",
+};
+
+/** Returns why an audit log isn't valid, as part of a sentence. */
+export function reasonText({ reason, firstBadId }: Pick<Verification, "reason" | "firstBadId">): string {
+  const at = firstBadId === null ? "" : `, first at event ${firstBadId}`;
+  return `${REASON_TEXTS[reason ?? "rewritten"]}${at}`;
+}
+
+/** Returns whether the version that made a database recorded heads and seals of audit logs. */
+export const recordsHeads = async (db: ReadDb): Promise<boolean> =>
+  (await keyOf(db, "trail_heads")).length > 0;
+
 /**
- * Recomputes an organization's chain from its first event and stops at the first that doesn't match. Needs no key, so
- * it doesn't find missing newest events, a recomputed chain or a forged redaction. Throws `cancelled` when `signal`
- * aborts.
+ * Recomputes an organization's chain from its first event and stops at the first that doesn't match. For a database
+ * without heads: finds neither missing newest events nor a recomputed chain. Throws `cancelled` when `signal` aborts.
  */
 export async function verifyChain(
   db: ReadDb,
@@ -68,13 +87,15 @@ export async function verifyChain(
 
 /**
  * Recomputes an organization's chain and compares it with its seals and its head, which only the master key can create,
- * and with the head stored `beside` the database. Throws `cancelled` when `signal` aborts.
+ * and with the head stored `beside` the database. Without `secrets`, their signatures aren't verified. Throws
+ * `cancelled` when `signal` aborts.
  */
 export async function verifyTrail(
-  { db, secrets }: { db: ReadDb; secrets: Verifier },
+  { db, secrets: keyed }: { db: ReadDb; secrets: Verifier | null },
   organizationId: string,
   { beside = null, signal }: { beside?: KnownHead | null; signal?: AbortSignal } = {},
 ): Promise<Verification> {
+  const secrets = keyed ?? UNKEYED;
   const walk: Walk = { ...START };
   for (;;) {
     const found = await walkOn(db, organizationId, walk, secrets, signal);
@@ -104,7 +125,7 @@ export async function hasEvent(db: ReadDb, organizationId: string, { seq, hash }
   return row?.hash === hash;
 }
 
-/** Continues to the newest event. Null if everything matches. Without `secrets`, seals aren't checked. */
+/** Continues to the newest event. Null if everything matches. Without `secrets`, heads and seals aren't read. */
 async function walkOn(
   db: ReadDb,
   organizationId: string,
@@ -113,7 +134,7 @@ async function walkOn(
   signal: AbortSignal | undefined,
 ): Promise<Verification | null> {
   for (;;) {
-    const rows = await readBatch(db, organizationId, walk.seq);
+    const rows = await readBatch(db, organizationId, walk.seq, secrets !== null);
     const seals = secrets ? await sealsBetween(db, organizationId, walk.count, rows.length) : new Map();
     let redactions: Awaited<ReturnType<typeof redactionsBetween>> | null = null;
     for (const { seq, hash, headCount, headHash, headMac, ...row } of rows) {
@@ -123,7 +144,7 @@ async function walkOn(
         redactions ??= await redactionsBetween(db, secrets, organizationId, seq, rows.at(-1)?.seq ?? seq);
         const redaction = redactions.get(seq);
         if (reckoned === null || redaction?.hash !== hash || redaction.redactedHash !== reckoned)
-          return bad(walk, await reasonAt(db, organizationId, walk, seq), row.id);
+          return bad(walk, secrets ? await reasonAt(db, organizationId, walk, seq) : "rewritten", row.id);
         walk.redacted++;
       }
       walk.hash = hash;
@@ -204,31 +225,40 @@ async function reasonAt(db: ReadDb, organizationId: string, walk: Walk, seq: num
   return areMissing && hasNoGap ? "truncated" : "rewritten";
 }
 
-const readBatch = (db: ReadDb, organizationId: string, after: number) =>
-  db
-    .select({
-      seq: events.seq,
-      id: events.id,
-      organizationId: events.organizationId,
-      type: events.type,
-      timestamp: events.timestamp,
-      entityType: events.entityType,
-      entityId: events.entityId,
-      actorType: events.actorType,
-      actorId: events.actorId,
-      actor: sql<string>`${events.actor}`, // As text: altered data may no longer be JSON.
-      data: sql<string>`${events.data}`,
-      correlationId: events.correlationId,
-      hash: events.hash,
-      headCount: trailHeads.count,
-      headHash: trailHeads.hash,
-      headMac: trailHeads.mac,
-    })
-    .from(events)
-    .leftJoin(trailHeads, eq(trailHeads.organizationId, events.organizationId))
-    .where(and(eq(events.organizationId, organizationId), gt(events.seq, after)))
-    .orderBy(asc(events.seq))
-    .limit(BATCH);
+/** What is hashed of an event. */
+const EVENT = {
+  seq: events.seq,
+  id: events.id,
+  organizationId: events.organizationId,
+  type: events.type,
+  timestamp: events.timestamp,
+  entityType: events.entityType,
+  entityId: events.entityId,
+  actorType: events.actorType,
+  actorId: events.actorId,
+  actor: sql<string>`${events.actor}`, // As text: altered data may no longer be JSON.
+  data: sql<string>`${events.data}`,
+  correlationId: events.correlationId,
+  hash: events.hash,
+};
+
+const HEAD = { headCount: trailHeads.count, headHash: trailHeads.hash, headMac: trailHeads.mac };
+const NO_HEAD = { headCount: sql<null>`null`, headHash: sql<null>`null`, headMac: sql<null>`null` };
+
+function readBatch(db: ReadDb, organizationId: string, after: number, withHead: boolean) {
+  const next = and(eq(events.organizationId, organizationId), gt(events.seq, after));
+  const rows = withHead
+    ? db
+        .select({ ...EVENT, ...HEAD })
+        .from(events)
+        .leftJoin(trailHeads, eq(trailHeads.organizationId, events.organizationId))
+        .$dynamic()
+    : db
+        .select({ ...EVENT, ...NO_HEAD })
+        .from(events)
+        .$dynamic();
+  return rows.where(next).orderBy(asc(events.seq)).limit(BATCH);
+}
 
 type RawRow = Omit<
   Awaited<ReturnType<typeof readBatch>>[number],
