@@ -10,6 +10,7 @@ import { publishedAmong } from "../resources/iceberg/published.ts";
 import { stopWork } from "../resources/organization-removal/remove.ts";
 import { organizations, RESTORABLE_MS } from "../resources/organizations/table.ts";
 import { keyOf, tablesWith } from "../store/schema.ts";
+import type { WriteDb } from "../store/store.ts";
 
 const BATCH = 500;
 
@@ -56,15 +57,19 @@ export async function* sweepOrganizations(app: App): AsyncGenerator<void> {
 }
 
 async function* erase(app: App, id: string): AsyncGenerator<void> {
-  const run = (statement: ReturnType<typeof sql>) =>
-    app.store.write(async (db) => void (await db.run(statement)));
   await rm(join(app.filesFolder, id), { recursive: true, force: true });
   yield* eraseFiles(app, id);
   const tables = await tablesOf(app);
   for (const table of tables) yield* eraseRows(app, table, id);
-  while (!(await app.store.write((db) => eraseTrail(db, id)))) yield;
-  await run(sql`update sessions set organization_id = null where organization_id = ${id}`);
-  await run(sql`delete from organizations where id = ${id}`);
+  while (!(await app.store.write((db) => eraseLast(db, id)))) yield;
+}
+
+/** Erases part of the audit log. With its head goes the organization, since one without a head isn't valid. */
+async function eraseLast(db: WriteDb, id: string): Promise<boolean> {
+  if (!(await eraseTrail(db, id))) return false;
+  await db.run(sql`update sessions set organization_id = null where organization_id = ${id}`);
+  await db.run(sql`delete from organizations where id = ${id}`);
+  return true;
 }
 
 /** Files in the lake and the blob store of artifacts. The rows that name them are deleted afterwards. */
