@@ -5,6 +5,9 @@ import { join } from "node:path";
 import { backup } from "../../src/cli/backup.ts";
 import { move } from "../../src/cli/move.ts";
 import { restore } from "../../src/cli/restore.ts";
+import { contextFor } from "../../src/context.ts";
+import { openCredentials } from "../../src/resources/connections/credentials.ts";
+import { connections } from "../../src/resources/connections/table.ts";
 import { client, startApp } from "../support/app.ts";
 import { makeDatabase, stopPostgresAfterAll } from "../support/postgres-store.ts";
 import { folder, shell } from "../support/shell.ts";
@@ -161,3 +164,80 @@ test("a database that was replaced by an older copy is moved only if asked for",
   expect([moved.code, moved.err]).toEqual([0, ""]);
   expect(moved.json.invalidAuditLogs).toMatchObject([{ slug: "acme", reason: "rolled_back" }]);
 }, 120_000);
+
+/** Made by servers of older versions: they have an organization, and the first one a table, a file and credentials. */
+const oldBackup = (name: string) => join(import.meta.dir, "old-backups", `${name}.tar.zst`);
+const TOKEN = "svc_pat_wl4tZNp58iPDt2mmuBqkExAp3gDP0TQydosHyJrn6v82wtHD9";
+const NOT_RECORDED =
+  "The hash chains of all audit logs are intact. Heads and seals, which reveal missing latest events, were not recorded by the version that made this backup.";
+
+test("a backup made by a version without heads is verified by its chains, and restored with everything in it", async () => {
+  using here = folder();
+  const dataFolder = join(here.path, "data");
+  const file = oldBackup("0022_trusted_tools");
+  const checked = await weir(backup, "verify", file);
+  expect([checked.code, checked.err]).toEqual([0, ""]);
+  expect(checked.out).toContain(NOT_RECORDED);
+  expect((await weir(backup, "verify", file, "--json")).json).toMatchObject({
+    valid: true,
+    schemaVersion: "0022_trusted_tools",
+    auditLogHeads: "not_recorded",
+    invalidAuditLogs: [],
+  });
+  const restored = await weir(restore, file, "--data", dataFolder);
+  expect([restored.code, restored.err]).toEqual([0, ""]);
+  expect(restored.out).toContain(NOT_RECORDED);
+
+  // A database that no server has migrated yet can be backed up too.
+  const again = join(here.path, "again");
+  const made = await weir(backup, again, "--data", dataFolder, "--json");
+  expect([made.code, made.json.schemaVersion]).toEqual([0, "0022_trusted_tools"]);
+  expect((await weir(backup, "verify", again)).out).toContain(NOT_RECORDED);
+
+  await using app = await startApp({ dataFolder, owner: false, engine: false });
+  const owner = client(app.origin, { authorization: `Bearer ${TOKEN}` });
+  expect((await owner("GET", "/api/v1/events/verify")).body).toMatchObject({ valid: true, checked: 10 });
+  const counted = await owner("POST", "/api/v1/query", { sql: "SELECT count(*) AS n FROM raw.orders" });
+  expect(counted.body.rows).toEqual([{ n: 10 }]);
+  const rows = await app.app.store.db.select().from(connections);
+  const warehouse = rows.find(({ name }) => name === "Warehouse");
+  const ctx = contextFor(app.app, {
+    organizationId: warehouse?.organizationId ?? "",
+    role: "owner",
+    actor: { type: "system", id: "test" },
+    correlationId: "test-old-backup",
+  });
+  expect(openCredentials(ctx, warehouse!).password).toBe("password-of-ada");
+  const files = rows.find(({ name }) => name === "Files");
+  const listed = await owner("GET", `/api/v1/connections/${files?.id}/files?path=/2026`);
+  expect(listed.body.items.map(({ name }: { name: string }) => name)).toEqual(["orders.csv"]);
+}, 60_000);
+
+test("a backup made by a version with heads is compared with them, and found to lack its latest event", async () => {
+  using here = folder();
+  const dataFolder = join(here.path, "data");
+  const file = oldBackup("0037_webhook_senders");
+  expect((await weir(backup, "verify", file)).out).toContain("All audit logs are valid.");
+  expect((await weir(restore, file, "--data", dataFolder)).out).toContain("All audit logs are valid.");
+  cut(dataFolder);
+  const shortened = join(here.path, "shortened");
+  expect((await weir(backup, shortened, "--data", dataFolder)).code).toBe(0);
+  const checked = await weir(backup, "verify", shortened);
+  expect([checked.code, checked.out]).toEqual([1, ""]);
+  expect(checked.err).toContain("Audit log verification failed for acme (the latest events are missing).");
+}, 60_000);
+
+test("a backup made by a version without heads is invalid if an event was changed", async () => {
+  using here = folder();
+  const dataFolder = join(here.path, "data");
+  expect((await weir(restore, oldBackup("0022_trusted_tools"), "--data", dataFolder)).code).toBe(0);
+  cut(dataFolder, (file) => {
+    file.run("DROP TRIGGER events_no_update");
+    file.run("UPDATE events SET data = '{}' WHERE seq = 2");
+  });
+  const changed = join(here.path, "changed");
+  expect((await weir(backup, changed, "--data", dataFolder)).code).toBe(0);
+  const checked = await weir(backup, "verify", changed);
+  expect([checked.code, checked.out]).toEqual([1, ""]);
+  expect(checked.err).toContain("Audit log verification failed for acme (events were changed or removed");
+}, 60_000);

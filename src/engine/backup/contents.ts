@@ -57,9 +57,10 @@ export async function describe(db: ReadDb): Promise<Described> {
     );
   }
   const found: Manifest["organizations"] = [];
-  for (const { id, slug } of await db.select().from(organizations).orderBy(asc(organizations.id))) {
-    const { events, head } = await endOfChain(db, id);
-    found.push({ id, slug, events, head });
+  const { id, slug } = organizations; // Older versions lack other columns.
+  for (const row of await db.select({ id, slug }).from(organizations).orderBy(asc(id))) {
+    const { events, head } = await endOfChain(db, row.id);
+    found.push({ ...row, events, head });
   }
   return { migrations: applied, keyId: kept.get("key_id") ?? null, organizations: found };
 }
