@@ -131,6 +131,8 @@ export interface PostgresOptions extends Pick<RemoteStoreOptions, "url" | "token
   byIndex?: boolean;
   /** Plans each statement once, whatever its values. */
   plansOnce?: boolean;
+  /** Waits for each commit to be on disk, although the server's default is not to. */
+  commitsToDisk?: boolean;
 }
 
 /** Before PostgreSQL 18, a scan that is off makes a plan look so expensive that each execution would be compiled. */
@@ -148,7 +150,7 @@ interface Heard {
 }
 
 export function connect(options: PostgresOptions, heard?: Heard): Sql {
-  const { url, token, ca, max, byIndex = false, plansOnce = false } = options;
+  const { url, token, ca, max, byIndex = false, plansOnce = false, commitsToDisk = false } = options;
   const address = new URL(url);
   const mode = address.searchParams.get("sslmode") ?? "prefer";
   address.searchParams.delete("sslmode");
@@ -166,6 +168,7 @@ export function connect(options: PostgresOptions, heard?: Heard): Sql {
     idle_in_transaction_session_timeout: IDLE_MS,
     ...(byIndex ? BY_INDEX : {}),
     ...(plansOnce ? { plan_cache_mode: "force_generic_plan" } : {}),
+    ...(commitsToDisk ? { synchronous_commit: "on" } : {}),
   };
   return postgres(address.href, {
     max,

@@ -51,12 +51,13 @@ async function connectOnce(options: RemoteStoreOptions): Promise<Store> {
   const { clock = systemClock } = options;
   const reading = new PostgresClient({ ...options, max: READERS });
   const steady = new PostgresClient({ ...options, max: STEADY_READERS, byIndex: true, plansOnce: true });
-  const writing = new PostgresClient({ ...options, max: 1, byIndex: true });
+  let writing: PostgresClient | null = null;
   const close = async () => {
-    await Promise.all([reading, steady, writing].map((client) => client.close()));
+    await Promise.all([reading, steady, writing].map((client) => client?.close()));
   };
   try {
-    await refuseOld(writing);
+    const commitsToDisk = !(await check(reading)).waitsForDisk;
+    writing = new PostgresClient({ ...options, max: 1, byIndex: true, commitsToDisk });
     await provideFunctions(writing);
     const target = targetOf(writing);
     await migrate(target, {
@@ -112,7 +113,7 @@ export function glimpsePostgres(options: Pick<RemoteStoreOptions, "url" | "token
   return {
     db: readOver(client),
     async tryWrite() {
-      await refuseOld(client);
+      await check(client);
       await client.simple(
         "BEGIN READ WRITE; UPDATE settings SET value = value WHERE key = 'weir doctor'; ROLLBACK",
       );
@@ -141,10 +142,13 @@ export const readOver = (reading: PostgresClient, steady = reading): ReadDb =>
     },
   });
 
-async function refuseOld(client: PostgresClient): Promise<void> {
-  const [row] = await client.simple("SELECT current_setting('server_version_num')::int / 10000 AS version");
+/** Returns whether the server's commits wait for its disk. Throws `unavailable` for an old server. */
+async function check(client: PostgresClient): Promise<{ waitsForDisk: boolean }> {
+  const [row] = await client.simple(
+    `SELECT current_setting('server_version_num')::int / 10000 AS version, current_setting('synchronous_commit') AS waits`,
+  );
   const version = Number(row?.version);
-  if (version >= OLDEST) return;
+  if (version >= OLDEST) return { waitsForDisk: row?.waits !== "off" };
   throw new AppError(
     "unavailable",
     `The database server is PostgreSQL ${version}. Weir needs PostgreSQL ${OLDEST} or newer.`,

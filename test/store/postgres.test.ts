@@ -104,6 +104,21 @@ test("a commit that a crash of the server lost is made again, though another tra
   await store.close();
 });
 
+test("a commit waits for the disk, whatever the server's default, and for standbys if that says so", async () => {
+  const { url, name } = await makeDatabase();
+  const { sql: owner } = await sharedPostgres();
+  for (const [given, used] of [
+    ["off", "on"],
+    ["remote_apply", "remote_apply"],
+  ]) {
+    await owner.unsafe(`ALTER DATABASE ${name} SET synchronous_commit = ${given}`);
+    const store = await openRemoteStore({ url: `${url}?sslmode=disable`, migrations: MIGRATIONS });
+    const waits = sql`select current_setting('synchronous_commit') as "waits"`;
+    expect(await store.write((db) => db.all(waits))).toEqual([{ waits: used }]);
+    await store.close();
+  }
+});
+
 test("a transaction begins while the previous commit is unanswered, and both are saved once if that is lost", async () => {
   const { url, name } = await makeDatabase();
   const server = await sharedPostgres();
