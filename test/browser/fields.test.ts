@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { openSeen, type Seen } from "../support/seen.ts";
-import { AUTOMATIONS, branch, created, makeAction, until } from "../support/work.ts";
+import { AUTOMATIONS, branch, created, makeAction, makeAutomation, until } from "../support/work.ts";
 
 let seen: Seen;
 beforeAll(async () => {
@@ -206,6 +206,37 @@ test("a required question with two answers can be answered with no", async () =>
   });
   await seen.page.getByLabel("Coming").selectOption("No");
   expect(await send()).toEqual({ body: '{"coming":false}', status: 202 });
+});
+
+test("numbers of a step are kept as typed", async () => {
+  const { page, weir, go } = seen;
+  const { id } = await makeAutomation(weir.owner, {
+    steps: [
+      {
+        key: "a",
+        kind: "conditional_branch",
+        definition: branch(),
+        delay: { seconds: 60 },
+        forEach: { table: "marts.orders", batch: 2 },
+        maxParallel: 2,
+      },
+    ],
+  });
+  await go(`/automations/${id}/edit?step=a`);
+  for (const name of ["Seconds to wait", "Concurrency", "Batch size"]) {
+    await field(name).fill("");
+    await field(name).pressSequentially("1.05");
+    expect(await field(name).inputValue()).toBe("1.05");
+  }
+  await field("Concurrency").fill("3");
+  await field("Batch size").fill("4");
+  await page.keyboard.press("Control+s");
+  const { config } = await until(
+    weir.owner,
+    `${AUTOMATIONS}/${id}/draft`,
+    (draft) => draft.config?.steps[0].maxParallel === 3,
+  );
+  expect(config.steps[0]).toMatchObject({ delay: { seconds: 1.05 }, forEach: { batch: 4 }, maxParallel: 3 });
 });
 
 test("a step's new key reaches every template that names it, in the steps and in the response", async () => {

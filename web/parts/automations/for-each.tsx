@@ -3,7 +3,7 @@ import { t } from "../../texts/text.ts";
 import { Labelled, TextField } from "../base/labelled.tsx";
 import { putInStep, type StepValue } from "../canvas/steps-config.ts";
 import { TemplateText } from "../editor/template-text.tsx";
-import { toNumber } from "../form/typed.ts";
+import { NumberField } from "../form/field-scalar.tsx";
 
 interface Props {
   step: StepValue;
@@ -64,13 +64,16 @@ export function ForEach({ step, messageFor, onChange }: Props) {
         <Table rows={forEach} fault={fault} onChange={(rows) => onChange({ ...step, forEach: rows })} />
       )}
       {forEach !== undefined && (
-        <TextField
-          label={t("Concurrency")}
-          value={step.maxParallel === undefined ? "" : String(step.maxParallel)}
-          placeholder="10"
-          onChange={(text) => put({ maxParallel: toNumber(text) as number })}
-          fault={messageFor("maxParallel")}
-        />
+        <Labelled label={t("Concurrency")} fault={messageFor("maxParallel")}>
+          {(wiring) => (
+            <NumberField
+              wiring={wiring}
+              value={step.maxParallel}
+              placeholder="10"
+              onChange={(maxParallel) => put({ maxParallel: maxParallel as number })}
+            />
+          )}
+        </Labelled>
       )}
     </>
   );
@@ -117,12 +120,16 @@ function Table({
         placeholder="created_at"
         onChange={(orderBy) => put({ orderBy })}
       />
-      <TextField
-        label={t("Batch size")}
-        value={rows.batch === undefined ? "" : String(rows.batch)}
-        placeholder={t("1 (above 1, {item} is a list)", { item: "{{item}}" })}
-        onChange={(text) => put({ batch: toNumber(text) })}
-      />
+      <Labelled label={t("Batch size")}>
+        {(wiring) => (
+          <NumberField
+            wiring={wiring}
+            value={rows.batch}
+            placeholder={t("1 (above 1, {item} is a list)", { item: "{{item}}" })}
+            onChange={(batch) => put({ batch })}
+          />
+        )}
+      </Labelled>
     </>
   );
 }

@@ -10,7 +10,7 @@ import { putInStep, type StepValue } from "../canvas/steps-config.ts";
 import { ConnectionChoice } from "../connections/choice.tsx";
 import { TemplateText } from "../editor/template-text.tsx";
 import { DefinitionEditor } from "../form/definition.tsx";
-import { toNumber } from "../form/typed.ts";
+import { NumberField } from "../form/field-scalar.tsx";
 import { ForEach } from "./for-each.tsx";
 
 /** Format of a key in the API. */
@@ -225,24 +225,27 @@ function Delay({ step, fault, onChange }: DelayProps) {
           </select>
         )}
       </Labelled>
-      {way !== "none" && (
-        <Labelled
-          label={way === "seconds" ? t("Seconds to wait") : t("Date and time to wait for")}
-          fault={fault}
-        >
+      {seconds !== undefined && (
+        <Labelled label={t("Seconds to wait")} fault={fault}>
+          {(wiring) => (
+            <NumberField
+              wiring={wiring}
+              value={seconds}
+              placeholder="60"
+              onChange={(next) => put({ seconds: (next ?? "") as number | string })}
+            />
+          )}
+        </Labelled>
+      )}
+      {way === "until" && (
+        <Labelled label={t("Date and time to wait for")} fault={fault}>
           {(wiring) => (
             <TemplateText
               {...wiring}
               className="font-mono text-xs"
-              placeholder={way === "seconds" ? "60" : "{{payload.sendAt}}"}
-              value={String((way === "seconds" ? seconds : until) ?? "")}
-              onChange={(text) =>
-                put(
-                  way === "seconds"
-                    ? { seconds: (toNumber(text) ?? "") as number | string }
-                    : { until: text },
-                )
-              }
+              placeholder="{{payload.sendAt}}"
+              value={until ?? ""}
+              onChange={(text) => put({ until: text })}
             />
           )}
         </Labelled>

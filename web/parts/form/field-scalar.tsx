@@ -163,7 +163,7 @@ export function Scalar({
           );
         }
         if (drawn.as === "number")
-          return <NumberText wiring={wiring} value={value} placeholder={hint} onChange={onChange} />;
+          return <NumberField wiring={wiring} value={value} placeholder={hint} onChange={onChange} />;
         return (
           <TemplateText
             {...wiring}
@@ -209,7 +209,8 @@ interface TypedProps {
   onChange: (value: unknown) => void;
 }
 
-function NumberText({ wiring, value, placeholder, onChange }: TypedProps & { placeholder: string }) {
+/** A field for a number or a template. While it is typed, its text is kept. */
+export function NumberField({ wiring, value, placeholder, onChange }: TypedProps & { placeholder: string }) {
   const written = value === undefined || value === null ? "" : String(value);
   const [text, setTyped] = useTyped(value, toNumber, written);
   return (
