@@ -251,7 +251,13 @@ test("a step's new key reaches every template that names it, in the steps and in
         response: { body: { rows: "{{steps.a.result.rows}}" } },
         steps: [
           { key: "a", ...sql("SELECT 1") },
-          { key: "b", ...sql("SELECT 2"), dependsOn: ["a"], when: 'steps["a"].result.rows > 0' },
+          {
+            key: "b",
+            name: "After steps.a",
+            ...sql("SELECT {{10-steps.a.result.rows}} -- steps.a"),
+            dependsOn: ["a"],
+            when: 'steps["a"].result.rows > 0 && "steps.a" != ""',
+          },
         ],
       },
     }),
@@ -266,5 +272,13 @@ test("a step's new key reaches every template that names it, in the steps and in
     (draft) => draft.config !== undefined,
   );
   expect(config.response.body).toEqual({ rows: "{{steps.first.result.rows}}" });
-  expect(config.steps[1]).toMatchObject({ dependsOn: ["first"], when: "steps.first.result.rows > 0" });
+  expect(config.steps[1]).toMatchObject({
+    name: "After steps.a",
+    definition: { sql: "SELECT {{10-steps.first.result.rows}} -- steps.a" },
+    dependsOn: ["first"],
+    when: 'steps.first.result.rows > 0 && "steps.a" != ""',
+  });
+  await page.locator('[data-step="b"]').focus();
+  await page.keyboard.press("Control+d");
+  await page.locator('[data-step="b_2"]').waitFor();
 });

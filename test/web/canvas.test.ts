@@ -4,7 +4,6 @@ import { arrange, HEIGHT, WIDTH } from "../../web/parts/canvas/arrange.ts";
 import { fromText, toYaml } from "../../web/parts/canvas/clipboard.ts";
 import {
   addAfter,
-  addCopies,
   connect,
   disconnect,
   insertOn,
@@ -20,6 +19,7 @@ import {
   unsound,
   upTo,
 } from "../../web/parts/canvas/config.ts";
+import { addCopies } from "../../web/parts/canvas/copies.ts";
 import { commit, openHistory, rebase, redo, undo } from "../../web/parts/canvas/history.ts";
 import { between, NO_LAYOUT } from "../../web/parts/canvas/layout.ts";
 import { apply, diff, invert, isEmpty, isSame, merge, takeTheirs } from "../../web/parts/canvas/patch.ts";

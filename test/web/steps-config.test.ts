@@ -1,11 +1,10 @@
 import { describe, expect, test } from "bun:test";
+import { renamed, renameStep } from "../../web/parts/canvas/renaming.ts";
 import {
   after,
   canDrawSteps,
   freshKey,
   putInStep,
-  renamed,
-  renameStep,
   stepsIn,
   without,
 } from "../../web/parts/canvas/steps-config.ts";
@@ -45,6 +44,43 @@ describe("the steps of a config", () => {
       steps: [{ key: "b", when: "steps.b.x && steps.b.y && steps.b.z && payload.steps.a" }],
       response: { body: "{{steps.b.x}} {{steps.ab.x}}" },
     });
+  });
+
+  test("are renamed wherever expressions read them, and nowhere else", () => {
+    const change = (step: object) => renamed([{ key: "s", ...step }], "a", "new-a")[0];
+    const definition = {
+      math: "{{ 10-steps.a.result.x }} {{-steps.a.n * steps.a.m}}",
+      macro: "{{ steps.a.list.map(steps, steps.a) }} {{ has(steps.a.x) ? steps.`a`.x : 1 }}",
+      text: 'steps.a is plain {{ "steps.a" }} {{ payload.steps.a }} {{ steps.a-b.x }} {{ steps.a ?? "steps.a" }}',
+      odd: "{{ größe }} {{ b'é' == steps.a.x }} {{{steps.a}}}",
+      broken: "{{ steps.a.x }} {{ + }}",
+      when: "steps.a",
+    };
+    const now = 'steps["new-a"]';
+    expect(change({ kind: "http_request", definition })?.definition).toEqual({
+      ...definition,
+      math: `{{ 10-${now}.result.x }} {{-${now}.n * ${now}.m}}`,
+      macro: `{{ ${now}.list.map(steps, steps.a) }} {{ has(${now}.x) ? ${now}.x : 1 }}`,
+      text: `steps.a is plain {{ "steps.a" }} {{ payload.steps.a }} {{ steps.a-b.x }} {{ ${now} ?? "steps.a" }}`,
+      odd: `{{ größe }} {{ b'é' == ${now}.x }} {{{${now}}}}`,
+    });
+    const when = "steps.a-b > 1 && 'steps.a' != ''";
+    const branches = [{ key: "steps.a", when }];
+    const renamedWhen = `${now}-b > 1 && 'steps.a' != ''`;
+    expect(change({ kind: "conditional_branch", when, definition: { branches, else: "a" } })).toMatchObject({
+      when: renamedWhen,
+      definition: { branches: [{ key: "steps.a", when: renamedWhen }], else: "a" },
+    });
+    const code = { source: "// {{steps.a}}", input: "{{steps.a}}" };
+    const kept = { name: "{{steps.a}}", pinned: "{{steps.a}}" };
+    expect(change({ kind: "run_script", definition: code, forEach: "steps.a.rows", ...kept })).toMatchObject({
+      definition: { ...code, input: `{{${now}}}` },
+      forEach: `${now}.rows`,
+      ...kept,
+    });
+    expect(
+      change({ forEach: { table: "t", where: "x > {{steps.a.x}}" }, delay: { until: "{{steps.a.at}}" } }),
+    ).toMatchObject({ forEach: { where: `x > {{${now}.x}}` }, delay: { until: `{{${now}.at}}` } });
   });
 
   test("lose what depended on a removed one, and know what follows it", () => {

@@ -108,6 +108,8 @@ const SIMPLE = "abfnrtv\\?\"'`";
 const MEANT = "\x07\b\f\n\r\t\v\\?\"'`";
 const HEX_LENGTHS: Readonly<Record<string, number>> = { x: 2, X: 2, u: 4, U: 8 };
 
+const UTF8 = new TextEncoder();
+
 /** Content of a quoted text or bytes literal. */
 class Content {
   private text = "";
@@ -117,7 +119,7 @@ class Content {
 
   put(code: number): void {
     const character = String.fromCodePoint(code);
-    if (this.isBytes) this.bytes.push(...Buffer.from(character));
+    if (this.isBytes) this.bytes.push(...UTF8.encode(character));
     else this.text += character;
   }
 

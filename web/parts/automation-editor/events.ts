@@ -2,10 +2,10 @@ import type { KeyboardEvent } from "react";
 import { base } from "../../base.ts";
 import { t } from "../../texts/text.ts";
 import { plural } from "../base/plural.ts";
+import { pageLost } from "../base/texts.ts";
 import { notify } from "../base/toast.tsx";
 import {
   addAfter,
-  addCopies,
   changeStep,
   connect,
   disconnect,
@@ -107,6 +107,24 @@ export function canvasEvents(around: Around): CanvasEvents {
       Object.entries(positions).flatMap(([id, [x, y]]) => (id.startsWith("note:") ? [] : [[id, [x, y]]])),
     );
 
+  /** Adds copies of steps and selects the first. The parser of their expressions is loaded separately. */
+  const addCopies = (
+    copies: readonly StepValue[],
+    after: readonly string[],
+    label: string,
+    done?: () => void,
+  ) =>
+    void import("../canvas/copies.ts").then(
+      (module) => {
+        const { config: next, keys } = module.addCopies(config(), copies, after);
+        store.edit({ label, config: next });
+        choose(keys[0] ?? null);
+        if (keys[0]) show(keys[0]);
+        done?.();
+      },
+      () => notify(pageLost(), "bad"),
+    );
+
   return {
     ...layoutEvents(around, putLayout),
     onChoose: (key) => choose(key),
@@ -156,20 +174,16 @@ export function canvasEvents(around: Around): CanvasEvents {
     paste(text, onto) {
       return clipboard.paste(text, (pasted, unknown) => {
         const after = onto === null || onto === TRIGGER ? [] : [onto];
-        const { config: next, keys } = addCopies(config(), pasted, after);
-        store.edit({
-          label: plural(keys.length, { one: "Paste # step", other: "Paste # steps" }),
-          config: next,
+        const count = pasted.length;
+        addCopies(pasted, after, plural(count, { one: "Paste # step", other: "Paste # steps" }), () => {
+          const words = plural(count, { one: "Pasted # step", other: "Pasted # steps" });
+          notify(
+            unknown.length > 0
+              ? `${words}. ${t("Not found here: {names}.", { names: unknown.join(", ") })}`
+              : words,
+            unknown.length > 0 ? "bad" : "good",
+          );
         });
-        choose(keys[0] ?? null);
-        if (keys[0]) show(keys[0]);
-        const words = plural(keys.length, { one: "Pasted # step", other: "Pasted # steps" });
-        notify(
-          unknown.length > 0
-            ? `${words}. ${t("Not found here: {names}.", { names: unknown.join(", ") })}`
-            : words,
-          unknown.length > 0 ? "bad" : "good",
-        );
       });
     },
     duplicate(keys) {
@@ -177,13 +191,8 @@ export function canvasEvents(around: Around): CanvasEvents {
       const parents = own.flatMap(({ dependsOn = [] }) =>
         dependsOn.filter((text) => !keys.has(text.split(":")[0] ?? "")),
       );
-      const { config: next, keys: made } = addCopies(config(), own, [...new Set(parents)]);
-      store.edit({
-        label: plural(own.length, { one: "Duplicate # step", other: "Duplicate # steps" }),
-        config: next,
-      });
-      choose(made[0] ?? null);
-      if (made[0]) show(made[0]);
+      const label = plural(own.length, { one: "Duplicate # step", other: "Duplicate # steps" });
+      addCopies(own, [...new Set(parents)], label);
     },
     edges: (key) => open({ as: "edges", key }),
     remove(keys) {

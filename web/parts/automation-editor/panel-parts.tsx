@@ -6,7 +6,7 @@ import { Later, part } from "../base/later.tsx";
 import { changeStep } from "../canvas/commands.ts";
 import type { Actions } from "../canvas/kinds.ts";
 import { keepLayout } from "../canvas/layout.ts";
-import { renameStep, type StepValue, stepsIn } from "../canvas/steps-config.ts";
+import { type StepValue, stepsIn } from "../canvas/steps-config.ts";
 import { ScopeOfValues, useEvaluated } from "../editor/evaluated.tsx";
 import type { Values } from "../form/form.tsx";
 import type { DraftState } from "./draft.ts";
@@ -66,9 +66,9 @@ function OfStep(options: Options & { step: StepValue }) {
   // keeps the form and its focus when the step's key changes
   const [form, setForm] = useState({ of: step.key, number: 0 });
   if (form.of !== step.key) setForm({ of: step.key, number: form.number + 1 });
-  const rename = (to: string) => {
+  const rename = (to: string, change: (config: Values) => Values) => {
     setForm({ ...form, of: to });
-    const next = renameStep(config, step.key, to);
+    const next = change(config);
     store.edit({
       label: t("Rename key {key}", { key: step.key }),
       config: next,

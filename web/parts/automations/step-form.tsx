@@ -6,11 +6,13 @@ import { t } from "../../texts/text.ts";
 import { Button, LinkButton } from "../base/button.tsx";
 import { Labelled, TextField } from "../base/labelled.tsx";
 import type { Actions } from "../canvas/kinds.ts";
+import { renameStep } from "../canvas/renaming.ts";
 import { putInStep, type StepValue } from "../canvas/steps-config.ts";
 import { ConnectionChoice } from "../connections/choice.tsx";
 import { TemplateText } from "../editor/template-text.tsx";
 import { DefinitionEditor } from "../form/definition.tsx";
 import { NumberField } from "../form/field-scalar.tsx";
+import type { Values } from "../form/form.tsx";
 import { ForEach } from "./for-each.tsx";
 
 /** Format of a key in the API. */
@@ -27,7 +29,8 @@ interface Props {
   at: readonly string[];
   /** `field` names the edited field, so that undo reverts continued typing in one step. */
   onChange: (step: StepValue, field: string) => void;
-  onRename: (key: string) => void;
+  /** `change` renames the step in a config. */
+  onRename: (key: string, change: (config: Values) => Values) => void;
   /** Opens the choice of another action or kind. */
   onReplace: () => void;
   onDisconnect: (dependency: string) => void;
@@ -49,7 +52,12 @@ export default function StepForm({ step, steps, actions, kinds, faults, at, ...o
           fault={messageFor("name")}
           maxLength={255}
         />
-        <Key step={step} steps={steps} fault={messageFor("key")} onRename={on.onRename} />
+        <Key
+          step={step}
+          steps={steps}
+          fault={messageFor("key")}
+          onRename={(key) => on.onRename(key, (config) => renameStep(config, step.key, key))}
+        />
       </div>
       <Work step={step} actions={actions} kinds={kinds} onReplace={on.onReplace}>
         {messageFor("actionId") ?? messageFor("kind")}

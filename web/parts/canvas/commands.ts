@@ -1,8 +1,9 @@
 import type { Values } from "../form/form.tsx";
 import { dependencyOf, TRIGGER } from "./config.ts";
-import { freshKey, renamed, type StepValue, stepsIn } from "./steps-config.ts";
+import { type StepValue, stepsIn } from "./steps-config.ts";
 
-const withDependsOn = (step: StepValue, dependsOn: readonly string[]): StepValue => {
+/** Replaces what a step depends on, without duplicates. */
+export const withDependsOn = (step: StepValue, dependsOn: readonly string[]): StepValue => {
   const { dependsOn: _, ...rest } = step;
   return (dependsOn.length > 0 ? { ...rest, dependsOn: [...new Set(dependsOn)] } : rest) as StepValue;
 };
@@ -118,24 +119,3 @@ export const unguarded = (config: Values, keys: ReadonlySet<string>): StepValue[
         return branch !== null && keys.has(parent);
       }),
   );
-
-/** Copies steps under new keys, with the edges between them. Those without edges follow `after`. */
-export function addCopies(
-  config: Values,
-  copies: readonly StepValue[],
-  after: readonly string[],
-): { config: Values; keys: string[] } {
-  const taken = [...stepsIn(config)];
-  let pending: StepValue[] = [...copies];
-  for (const { key } of copies) {
-    const fresh = freshKey(taken, key);
-    taken.push({ key: fresh } as StepValue);
-    if (fresh !== key) pending = renamed(pending, key, fresh);
-  }
-  const own = new Set(pending.map(({ key }) => key));
-  const added = pending.map((step) => {
-    const inner = (step.dependsOn ?? []).filter((text) => own.has(dependencyOf(text).key));
-    return withDependsOn(step, inner.length > 0 ? inner : after.filter((each) => each !== TRIGGER));
-  });
-  return { config: { ...config, steps: [...stepsIn(config), ...added] }, keys: [...own] };
-}

@@ -8,7 +8,7 @@ export interface StepValue extends Values, Omit<Step, "kind" | "definition" | "o
   onError?: string;
 }
 
-const isRecord = (value: unknown): value is Values =>
+export const isRecord = (value: unknown): value is Values =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
 const isTexts = (value: unknown) =>
@@ -52,40 +52,6 @@ export function putInStep(step: StepValue, change: Partial<StepValue>): StepValu
 }
 
 const keyIn = (dependency: string) => dependency.split(":")[0] ?? dependency;
-
-/** Returns a value whose templates and conditions refer to a step by its new key. */
-function following(value: unknown, from: string, to: string): unknown {
-  const key = from.replaceAll(/[^\w-]/g, "\\$&");
-  const names = new RegExp(
-    `(?<![\\w$@.-])steps\\s*(?:\\.\\s*${key}(?![\\w-])|\\[\\s*(["'])${key}\\1\\s*\\])`,
-    "g",
-  );
-  // in a condition, a hyphen outside brackets is a subtraction
-  const name = /^\w+$/.test(to) ? `steps.${to}` : `steps["${to}"]`;
-  const follow = (each: unknown): unknown => {
-    if (typeof each === "string") return each.replaceAll(names, () => name);
-    if (Array.isArray(each)) return each.map(follow);
-    if (!isRecord(each)) return each;
-    return Object.fromEntries(Object.entries(each).map(([field, inner]) => [field, follow(inner)]));
-  };
-  return follow(value);
-}
-
-/** The steps after one was renamed: dependent steps, templates and conditions refer to the new key. */
-export const renamed = (steps: readonly StepValue[], from: string, to: string): StepValue[] =>
-  steps.map(({ key, dependsOn, ...rest }) => ({
-    ...(following(rest, from, to) as Values),
-    key: key === from ? to : key,
-    ...(dependsOn
-      ? { dependsOn: dependsOn.map((each) => (keyIn(each) === from ? to + each.slice(from.length) : each)) }
-      : {}),
-  }));
-
-/** The config after a step was renamed. */
-export const renameStep = (config: Values, from: string, to: string): Values => {
-  const { steps: _, action: __, ...rest } = config;
-  return { ...(following(rest, from, to) as Values), steps: renamed(stepsIn(config), from, to) };
-};
 
 export const without = (steps: readonly StepValue[], key: string): StepValue[] =>
   steps
