@@ -239,6 +239,41 @@ test("numbers of a step are kept as typed", async () => {
   expect(config.steps[0]).toMatchObject({ delay: { seconds: 1.05 }, forEach: { batch: 4 }, maxParallel: 3 });
 });
 
+test("a step's list with a repeated or missing name isn't stored, and leaving asks first", async () => {
+  const { page, weir, go } = seen;
+  const headers = { "X-A": "1", "X-B": "2" };
+  const definition = { url: "https://a.example", headers };
+  const { id } = await makeAutomation(weir.owner, {
+    steps: [{ key: "ask", kind: "http_request", definition }],
+  });
+  await go(`/automations/${id}/edit?step=ask`);
+  const draft = `${AUTOMATIONS}/${id}/draft`;
+  for (const [name, problem] of [
+    ["X-A", "This name is already used."],
+    ["", "Enter a name."],
+  ] as const) {
+    await field("Headers: name 2").fill(name);
+    await page.getByText(problem).waitFor();
+    await field("Step name").fill(problem);
+    await page.keyboard.press("Control+s");
+    const { config } = await until(weir.owner, draft, ({ config: now }) => now?.steps[0].name === problem);
+    expect(config.steps[0].definition.headers).toEqual(headers);
+    expect(await field("Headers: name 2").inputValue()).toBe(name);
+  }
+  await button("Publish").click();
+  await page.getByText("Fix the invalid field first.").waitFor();
+  await page.getByRole("link", { name: "Automations" }).first().click();
+  await page
+    .getByRole("dialog", { name: "Leave without saving?" })
+    .getByRole("button", { name: "Keep editing" })
+    .click();
+  await field("Headers: name 2").fill("X-C");
+  await button("Publish").click();
+  await page.getByText("Published", { exact: true }).waitFor();
+  const { config } = (await weir.owner("GET", `${AUTOMATIONS}/${id}`)).body;
+  expect(config.steps[0].definition.headers).toEqual({ "X-A": "1", "X-C": "2" });
+});
+
 test("a step's new key reaches every template that names it, in the steps and in the response", async () => {
   const { page, weir, go } = seen;
   const sql = (text: string) => ({ kind: "duckdb_transform", definition: { sql: text } });

@@ -4,6 +4,7 @@ import type { Schema } from "../../calls.ts";
 import { t } from "../../texts/text.ts";
 import { Button, IconButton } from "../base/button.tsx";
 import { refusing } from "../base/problem.ts";
+import { useUnsaved } from "../base/unsaved.tsx";
 import { TemplateText } from "../editor/template-text.tsx";
 import { asObject, type FieldProps, Frame, messagesOf } from "./field-frame.tsx";
 import { aboutOf, isAny, isScalar, titleOf } from "./schema.ts";
@@ -42,16 +43,22 @@ function nameFault(pairs: readonly Pair[], at: number): string | null {
   return pairs.findIndex((pair) => pair.name === name) < at ? t("This name is already used.") : null;
 }
 
-/** An object with arbitrary names, such as headers. */
+const hasFault = (pairs: readonly Pair[]) =>
+  pairs.some((pair, at) => nameFault(pairs, at) !== null || problemOf(pair) !== null);
+
+/** An object with arbitrary names, such as headers. It changes only while all of its names and values can be used. */
 export function Pairs({ name, schema, value, faults, onChange, of }: FieldProps & { of: Schema }) {
-  const [written, setPairs] = useState<readonly Pair[]>([]);
+  /** Pairs as written, and the object to which they belong. */
+  const [written, setWritten] = useState({ pairs: [] as readonly Pair[], object: {} });
   // Other parts of the form can change the value too.
-  const pairs = isSame(objectOf(written), asObject(value))
-    ? written
+  const pairs = isSame(written.object, asObject(value))
+    ? written.pairs
     : Object.entries(asObject(value)).map(pairOf);
+  useUnsaved(hasFault(pairs));
   const put = (next: readonly Pair[]) => {
-    setPairs(next);
+    if (hasFault(next)) return setWritten({ pairs: next, object: asObject(value) });
     const object = objectOf(next);
+    setWritten({ pairs: next, object });
     onChange(Object.keys(object).length === 0 ? undefined : object);
   };
   const title = titleOf(name, schema);
@@ -64,7 +71,12 @@ export function Pairs({ name, schema, value, faults, onChange, of }: FieldProps 
         <Button
           kind="quiet"
           icon={Plus}
-          onClick={() => setPairs([...pairs, { name: "", value: "", text: "", isJson: isAny(of) }])}
+          onClick={() =>
+            setWritten({
+              pairs: [...pairs, { name: "", value: "", text: "", isJson: isAny(of) }],
+              object: asObject(value),
+            })
+          }
         >
           {t("Add")}
         </Button>
