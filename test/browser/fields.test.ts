@@ -10,6 +10,7 @@ afterAll(() => seen[Symbol.asyncDispose]());
 
 const ACTIONS = "/api/v1/actions";
 const field = (name: string) => seen.page.getByRole("textbox", { name, exact: true });
+const picker = (name: string) => seen.page.getByRole("combobox", { name, exact: true });
 const button = (name: string) => seen.page.getByRole("button", { name, exact: true });
 
 /** Opens the public form of a new automation, and returns its answers as sent. */
@@ -206,6 +207,35 @@ test("a required question with two answers can be answered with no", async () =>
   });
   await seen.page.getByLabel("Coming").selectOption("No");
   expect(await send()).toEqual({ body: '{"coming":false}', status: 202 });
+});
+
+test("maps and choices of numbers and booleans are sent as such", async () => {
+  const map = (type: string) => ({ type: "object", additionalProperties: { type } });
+  const send = await openForm("maps", {
+    type: "object",
+    properties: {
+      limits: map("number"),
+      flags: map("boolean"),
+      either: { anyOf: [{ type: "number" }, { type: "boolean" }] },
+    },
+  });
+  const { page } = seen;
+  const add = (group: string) =>
+    page.getByRole("group", { name: group }).getByRole("button", { name: "Add" }).click();
+  await add("Limits");
+  await field("Limits: name 1").fill("cpu");
+  await field("Limits: value 1").pressSequentially("-1.05");
+  await add("Flags");
+  await field("Flags: name 1").fill("new");
+  await picker("Flags: value 1").selectOption("Yes");
+  await add("Flags");
+  await field("Flags: name 2").fill("old");
+  await picker("Flags: value 2").selectOption("No");
+  await field("Either").fill("true");
+  expect(await send()).toEqual({
+    body: '{"limits":{"cpu":-1.05},"flags":{"new":true,"old":false},"either":true}',
+    status: 202,
+  });
 });
 
 test("numbers of a step are kept as typed", async () => {

@@ -7,7 +7,8 @@ import { refusing } from "../base/problem.ts";
 import { useUnsaved } from "../base/unsaved.tsx";
 import { TemplateText } from "../editor/template-text.tsx";
 import { asObject, type FieldProps, Frame, messagesOf } from "./field-frame.tsx";
-import { aboutOf, isAny, isScalar, titleOf } from "./schema.ts";
+import { Choice, yesOrNo } from "./field-scalar.tsx";
+import { aboutOf, allowsText, drawnAs, isAny, isScalar, titleOf } from "./schema.ts";
 import { isSame, readField } from "./typed.ts";
 
 interface Pair {
@@ -19,11 +20,11 @@ interface Pair {
   isJson: boolean;
 }
 
-const pairOf = ([name, value]: [string, unknown]): Pair => ({
+const pairOf = (name: string, value: unknown, hasText: boolean): Pair => ({
   name,
   value,
   text: typeof value === "string" ? value : JSON.stringify(value),
-  isJson: typeof value !== "string",
+  isJson: typeof value !== "string" || !hasText,
 });
 
 const objectOf = (pairs: readonly Pair[]) =>
@@ -46,14 +47,21 @@ function nameFault(pairs: readonly Pair[], at: number): string | null {
 const hasFault = (pairs: readonly Pair[]) =>
   pairs.some((pair, at) => nameFault(pairs, at) !== null || problemOf(pair) !== null);
 
+/** Options of the values. Null if they are typed. */
+function optionsOf(of: Schema) {
+  const drawn = drawnAs("", of);
+  return drawn.as === "yes" ? yesOrNo() : drawn.as === "choice" ? drawn.options : null;
+}
+
 /** An object with arbitrary names, such as headers. It changes only while all of its names and values can be used. */
 export function Pairs({ name, schema, value, faults, onChange, of }: FieldProps & { of: Schema }) {
+  const hasText = allowsText(of);
   /** Pairs as written, and the object to which they belong. */
   const [written, setWritten] = useState({ pairs: [] as readonly Pair[], object: {} });
   // Other parts of the form can change the value too.
   const pairs = isSame(written.object, asObject(value))
     ? written.pairs
-    : Object.entries(asObject(value)).map(pairOf);
+    : Object.entries(asObject(value)).map(([key, each]) => pairOf(key, each, hasText));
   useUnsaved(hasFault(pairs));
   const put = (next: readonly Pair[]) => {
     if (hasFault(next)) return setWritten({ pairs: next, object: asObject(value) });
@@ -73,7 +81,7 @@ export function Pairs({ name, schema, value, faults, onChange, of }: FieldProps 
           icon={Plus}
           onClick={() =>
             setWritten({
-              pairs: [...pairs, { name: "", value: "", text: "", isJson: isAny(of) }],
+              pairs: [...pairs, { name: "", value: "", text: "", isJson: isAny(of) || !hasText }],
               object: asObject(value),
             })
           }
@@ -91,7 +99,7 @@ export function Pairs({ name, schema, value, faults, onChange, of }: FieldProps 
               title={title}
               number={at + 1}
               pair={pair}
-              hasTypes={!isScalar(of) || pair.isJson}
+              of={of}
               nameFault={nameFault(pairs, at)}
               onChange={(next) => put(pairs.with(at, next))}
               onRemove={() => put(pairs.filter((_, index) => index !== at))}
@@ -107,14 +115,21 @@ interface PairProps {
   title: string;
   number: number;
   pair: Pair;
-  hasTypes: boolean;
+  of: Schema;
   nameFault: string | null;
   onChange: (pair: Pair) => void;
   onRemove: () => void;
 }
 
-function PairFields({ title, number, pair, hasTypes, nameFault, onChange, onRemove }: PairProps) {
+function PairFields({ title, number, pair, of, nameFault, onChange, onRemove }: PairProps) {
   const problem = problemOf(pair);
+  const options = optionsOf(of);
+  const hasTypes = options === null && allowsText(of) && (!isScalar(of) || pair.isJson);
+  const value = {
+    "aria-label": t("{title}: value {at}", { title, at: number }),
+    "aria-invalid": problem ? (true as const) : undefined,
+  };
+  const write = (text: string) => onChange(edited({ ...pair, text }));
   const fault = nameFault ?? problem;
   return (
     <div>
@@ -139,14 +154,24 @@ function PairFields({ title, number, pair, hasTypes, nameFault, onChange, onRemo
           </select>
         )}
         <div className={`grow ${hasTypes ? "order-last basis-full @md:order-none @md:basis-auto" : ""}`}>
-          <TemplateText
-            aria-label={t("{title}: value {at}", { title, at: number })}
-            aria-invalid={problem ? true : undefined}
-            className="font-mono text-xs"
-            value={pair.text}
-            problem={problem}
-            onChange={(text) => onChange(edited({ ...pair, text }))}
-          />
+          {options ? (
+            <Choice
+              wiring={value}
+              value={pair.text}
+              options={options}
+              none="–"
+              isRequired={false}
+              onChange={write}
+            />
+          ) : (
+            <TemplateText
+              {...value}
+              className="font-mono text-xs"
+              value={pair.text}
+              problem={problem}
+              onChange={write}
+            />
+          )}
         </div>
         <IconButton
           icon={Trash2}

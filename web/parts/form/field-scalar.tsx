@@ -42,10 +42,7 @@ export function Scalar({
             <Choice
               wiring={wiring}
               value={typeof value === "boolean" ? String(value) : ""}
-              options={[
-                { value: "true", name: t("Yes") },
-                { value: "false", name: t("No") },
-              ]}
+              options={yesOrNo()}
               none="–"
               isRequired
               onChange={(next) => onChange(next === "" ? undefined : next === "true")}
@@ -177,6 +174,12 @@ export function Scalar({
   );
 }
 
+/** Options of a required boolean. */
+export const yesOrNo = () => [
+  { value: "true", name: t("Yes") },
+  { value: "false", name: t("No") },
+];
+
 interface ChoiceProps {
   wiring: object;
   value: string;
@@ -188,7 +191,7 @@ interface ChoiceProps {
 }
 
 /** A list of options. A value that is none of them, such as a template, is shown too. */
-function Choice({ wiring, value, options, none, isRequired, onChange }: ChoiceProps) {
+export function Choice({ wiring, value, options, none, isRequired, onChange }: ChoiceProps) {
   const isOther = value !== "" && !options.some((option) => option.value === value);
   return (
     <select {...wiring} className="field" value={value} onChange={(event) => onChange(event.target.value)}>

@@ -36,8 +36,16 @@ export function isScalar(schema: Schema): boolean {
   return members.length > 0 ? members.every(isScalar) : SCALARS.includes(String(schema.type));
 }
 
+/** Returns whether a schema allows text. */
+export function allowsText(schema: Schema): boolean {
+  const members = membersOf(schema);
+  if (members.length > 0) return members.some(allowsText);
+  return schema.type === undefined || [schema.type].flat().includes("string");
+}
+
 /** Returns whether a schema allows all types. */
-export const isAny = (schema: Schema): boolean => schema.type === undefined && membersOf(schema).length === 0;
+export const isAny = (schema: Schema): boolean =>
+  schema.type === undefined && schema.enum === undefined && membersOf(schema).length === 0;
 
 const LONG_TEXT = 2000;
 const LONG_NAMES = /^(sql|body|markdown|prompt|instructions|description|where|when)$/;
@@ -96,7 +104,9 @@ function drawnUnion(members: readonly Schema[]): Drawn {
   const titled = members.map((schema) => ({ name: String(schema.title ?? ""), schema }));
   if (titled.every(({ name, schema }) => name !== "" && propertiesOf(schema).length > 0))
     return { as: "shapes", of: titled };
-  return members.every(isScalar) ? { as: "text", isSecret: false, isLong: false } : { as: "json" };
+  return members.every(isScalar) && members.some(allowsText)
+    ? { as: "text", isSecret: false, isLong: false }
+    : { as: "json" };
 }
 
 function drawnArray(items: Schema): Drawn {
