@@ -238,6 +238,38 @@ test("maps and choices of numbers and booleans are sent as such", async () => {
   });
 });
 
+test("Enter keeps a typed name that isn't in the list, and selects nothing found for another text", async () => {
+  const { page } = seen;
+  const text = { type: "string" };
+  const send = await openForm("picked", {
+    type: "object",
+    properties: { dataset: text, timezone: text, automationId: { ...text, format: "uuid" } },
+  });
+  await picker("Dataset").pressSequentially("shop_new");
+  await page.keyboard.press("Enter");
+  expect(await picker("Dataset").inputValue()).toBe("shop_new");
+  await picker("Timezone").click();
+  await page.getByRole("option", { name: /^UTC/ }).waitFor();
+  await page.keyboard.insertText("zurich");
+  await page.keyboard.press("Enter");
+  expect(await picker("Timezone").inputValue()).toBe("zurich");
+  await page.getByRole("option", { name: /^Europe\/Zurich/ }).waitFor();
+  await page.keyboard.press("Enter");
+  await picker("Automation ID").pressSequentially("nobody");
+  await page.getByText("No results").waitFor();
+  await page.keyboard.press("Enter");
+  expect(await picker("Automation ID").inputValue()).toBe("nobody");
+  await page.keyboard.press("Escape");
+  expect(await send()).toEqual({ body: '{"dataset":"shop_new","timezone":"Europe/Zurich"}', status: 202 });
+
+  const output = { layer: "marts", dataset: "shop" };
+  await openAction("duckdb_transform", { sql: "SELECT 1", output });
+  await picker("Dataset").fill("shop_2");
+  const saved = page.waitForRequest((each) => each.method() === "PATCH");
+  await page.keyboard.press("Control+Enter");
+  expect((await saved).postDataJSON().definition.output).toEqual({ ...output, dataset: "shop_2" });
+});
+
 test("numbers of a step are kept as typed", async () => {
   const { page, weir, go } = seen;
   const { id } = await makeAutomation(weir.owner, {

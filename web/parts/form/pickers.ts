@@ -24,6 +24,8 @@ export interface Picker {
   search(q: string, signal: AbortSignal): Promise<readonly Pick[]>;
   /** Returns the name of a value. Null if values are names. */
   nameOf: ((value: string, signal: AbortSignal) => Promise<string>) | null;
+  /** Whether new names are as common as existing ones, so that Enter keeps the typed one if no option was selected. */
+  isForNew?: true;
   /** Whether values are paths, which are edited where they are. */
   isPath?: true;
 }
@@ -85,6 +87,7 @@ const datasets: Picker = {
     return found.datasets.map(({ layer, dataset }) => ({ value: dataset, name: dataset, about: layer }));
   },
   nameOf: null,
+  isForNew: true,
 };
 
 const artifacts: Picker = {
