@@ -309,6 +309,31 @@ deepTest(
   },
 );
 
+test("a number filter's default is kept as typed, and must be a number", async () => {
+  const { page, weir, go, heading } = seen;
+  await go("/dashboards/new");
+  await heading("New dashboard");
+  await page.getByRole("textbox", { name: "Name" }).fill("Floors");
+  await page.getByRole("button", { name: "Add filter" }).click();
+  const dialog = page.getByRole("dialog");
+  const value = dialog.getByLabel("Default", { exact: true });
+  const add = dialog.getByRole("button", { name: "Add filter" });
+  await dialog.getByLabel("Key").fill("least");
+  await dialog.getByLabel("Type").selectOption("number");
+  await value.pressSequentially("-0.x");
+  await dialog.getByText("Enter a number.").waitFor();
+  expect(await add.isDisabled()).toBe(true);
+  await value.press("Backspace");
+  await value.pressSequentially("05");
+  expect(await value.inputValue()).toBe("-0.05");
+  await add.click();
+  await page.getByRole("button", { name: "Save" }).click();
+  await heading("Floors");
+  const { dashboards } = (await weir.owner("GET", "/api/v1/dashboards?q=Floors")).body;
+  const { body } = await weir.owner("GET", `/api/v1/dashboards/${dashboards[0].id}`);
+  expect(body.filters).toMatchObject([{ key: "least", default: -0.05 }]);
+});
+
 deepTest(
   "a dashboard is built from panels and filters; panels are moved and resized with the arrow keys; saving detects another user's changes",
   async () => {

@@ -6,6 +6,8 @@ import { LongField } from "../base/fields.tsx";
 import { Labelled, TextField } from "../base/labelled.tsx";
 import { Code } from "../editor/code.tsx";
 import { useTables } from "../form/definition.tsx";
+import { NumberField } from "../form/field-scalar.tsx";
+import { NUMBER } from "../form/typed.ts";
 import type { DraftFilter } from "./draft.ts";
 import { FilterInput } from "./filter-input.tsx";
 import { namesOf } from "./values.ts";
@@ -40,6 +42,10 @@ export function FilterDialog({ filter: initial, isNew, taken, onSave, onRemove, 
     : taken.includes(key)
       ? t("Another filter has this key.")
       : undefined;
+  const defaultFault =
+    type === "number" && typeof filter.default === "string" && !NUMBER.test(filter.default)
+      ? t("Enter a number.")
+      : undefined;
   const names = namesOf(filter).map((name) => `$${name}`);
   return (
     <Dialog
@@ -55,7 +61,7 @@ export function FilterDialog({ filter: initial, isNew, taken, onSave, onRemove, 
           <Button onClick={onClose}>{t("Cancel")}</Button>
           <Button
             kind="main"
-            disabled={fault !== undefined}
+            disabled={(fault ?? defaultFault) !== undefined}
             onClick={() => onSave({ ...filter, label: label.trim() || key })}
           >
             {isNew ? t("Add filter") : t("Apply")}
@@ -99,7 +105,20 @@ export function FilterDialog({ filter: initial, isNew, taken, onSave, onRemove, 
           )}
         </Labelled>
         {type === "choice" && <Choices filter={filter} set={set} />}
-        <Default filter={filter} set={set} />
+        {type === "number" ? (
+          <Labelled label={t("Default")} fault={defaultFault}>
+            {(wiring) => (
+              <NumberField
+                wiring={wiring}
+                value={filter.default}
+                placeholder={t("None")}
+                onChange={(next) => set({ default: (next ?? null) as DraftFilter["default"] })}
+              />
+            )}
+          </Labelled>
+        ) : (
+          <Default filter={filter} set={set} />
+        )}
       </div>
     </Dialog>
   );
@@ -158,7 +177,8 @@ function Default({ filter, set }: { filter: DraftFilter; set: Set }) {
     String((type !== "date_range" ? value : name.endsWith("_from") ? range.from : range.to) ?? "");
   const put = (name: string, text: string) => {
     const next = text === "" ? null : text;
-    if (type !== "date_range") return set({ default: next === null ? null : typed(type, next) });
+    if (type !== "date_range")
+      return set({ default: type === "boolean" && next !== null ? next === "true" : next });
     const end = name.endsWith("_from") ? "from" : "to";
     const ends = { from: range.from ?? null, to: range.to ?? null, [end]: next };
     set({ default: ends.from === null && ends.to === null ? null : ends });
@@ -176,6 +196,3 @@ function Default({ filter, set }: { filter: DraftFilter; set: Set }) {
     </div>
   );
 }
-
-const typed = (type: DraftFilter["type"], text: string) =>
-  type === "number" ? Number(text) : type === "boolean" ? text === "true" : text;

@@ -3,10 +3,12 @@ import { compareNumbers, exactOf } from "../../../src/base/json-numbers.ts";
 import { readJson } from "../base/read-json.ts";
 import { jsonProblem } from "../base/texts.ts";
 
+export const NUMBER = /^-?\d+(\.\d+)?$/;
+
 /** Parses a number. Templates, invalid numbers and numbers beyond doubles stay text: the API reports the error. */
 export function toNumber(text: string): unknown {
   if (text === "") return undefined;
-  if (!/^-?\d+(\.\d+)?$/.test(text)) return text;
+  if (!NUMBER.test(text)) return text;
   const value = Number(text);
   return compareNumbers(exactOf(text), value) === 0 ? value : text;
 }
