@@ -1,15 +1,8 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
-import { openSeen, type Seen } from "../support/seen.ts";
+import { expect, test } from "bun:test";
+import { seenByAll } from "../support/seen-by-all.ts";
 import { ACTIONS, created, makeAction } from "../support/work.ts";
 
-let seen: Seen;
-beforeAll(async () => {
-  seen = await openSeen({ engine: false });
-});
-afterAll(() => seen[Symbol.asyncDispose]());
-beforeEach(() => {
-  seen.faults.length = 0;
-});
+const seen = await seenByAll({ engine: false });
 
 const CONNECTIONS = "/api/v1/connections";
 const changed = () => seen.page.getByText(/^Someone else changed this while you were working on it/).first();

@@ -1,17 +1,11 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { PASSWORD } from "../support/app.ts";
 import { signIn } from "../support/hands.ts";
-import { openSeen, type Seen } from "../support/seen.ts";
+import type { Seen } from "../support/seen.ts";
+import { seenByAll } from "../support/seen-by-all.ts";
 import { ACTIONS, created } from "../support/work.ts";
 
-let seen: Seen;
-beforeAll(async () => {
-  seen = await openSeen({ engine: false });
-});
-afterAll(() => seen[Symbol.asyncDispose]());
-beforeEach(() => {
-  seen.faults.length = 0;
-});
+const seen = await seenByAll({ engine: false });
 
 const switcher = (page: Seen["page"], name: string) => page.locator("aside").getByText(name, { exact: true });
 
