@@ -5,9 +5,11 @@ import { areas } from "./areas.ts";
 /** Maximum time between `g` and the second key. */
 const CHORD_MS = 1200;
 
+/** Also in a dialog without the focus, as while it saves. */
 const isTyping = (target: EventTarget | null) =>
-  target instanceof HTMLElement &&
-  target.closest("input, textarea, select, [contenteditable], [data-editor], dialog") !== null;
+  document.querySelector("dialog[open]") !== null ||
+  (target instanceof HTMLElement &&
+    target.closest("input, textarea, select, [contenteditable], [data-editor]") !== null);
 
 /** Ctrl-K opens the search, `g` and a letter an area, `/` focuses the filter, `?` shows the shortcuts. */
 export function useKeys({ onPalette, onHelp }: { onPalette: () => void; onHelp: () => void }): void {

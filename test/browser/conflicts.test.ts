@@ -88,16 +88,75 @@ test("nothing can be typed into a form while it is saved, and its field has the 
   await field("Name").fill("First");
   await page.keyboard.press("Control+Enter");
   await page.locator("button[aria-busy]").waitFor();
-  await page.keyboard.type(" and lost");
+  await page.keyboard.type(" ga and lost?");
+  await page.keyboard.press("Control+k");
   answer.resolve();
   await page.getByText("Too busy.").waitFor();
   expect([isAsked, await field("Name").inputValue()]).toEqual([true, "First"]);
+  expect(new URL(page.url()).pathname).toBe(`/actions/${id}`);
+  expect(await page.locator("dialog").count()).toBe(0);
   await page.keyboard.type(" and last");
   expect(await field("Name").inputValue()).toBe("First and last");
   await page.unroute(`**${ACTIONS}/${id}`);
   await page.keyboard.press("Control+Enter");
   await page.getByText("Action saved", { exact: true }).waitFor();
   expect((await weir.owner("GET", `${ACTIONS}/${id}`)).body.name).toBe("First and last");
+});
+
+test("after a form is saved, the field that had the focus has it again", async () => {
+  const { page, go, weir } = seen;
+  const { id } = await makeAction(weir.owner, { name: "Kept" });
+  await go(`/actions/${id}`);
+  const isSaved = () => page.getByText("Unsaved changes").waitFor({ state: "detached" });
+  const slug = async () => (await weir.owner("GET", `${ACTIONS}/${id}`)).body.slug;
+  await field("Slug").fill("kept");
+  await page.keyboard.press("ArrowLeft");
+  await page.keyboard.press("Control+Enter");
+  await isSaved();
+  expect(await slug()).toBe("kept");
+  await page.keyboard.type("p");
+  expect(await field("Slug").inputValue()).toBe("keppt");
+  await save().click();
+  await isSaved();
+  expect(await slug()).toBe("keppt");
+  await page.keyboard.type("p");
+  expect(await field("Slug").inputValue()).toBe("kepppt");
+});
+
+test("after a text in an editor is saved, the editor has the focus again", async () => {
+  const { page, go, weir } = seen;
+  const { id } = await makeAction(weir.owner, {
+    kind: "duckdb_transform",
+    name: "Query",
+    definition: { sql: "SELECT 1 AS one" },
+  });
+  await go(`/actions/${id}`);
+  await seen.write("SQL", "SELECT 2 AS two");
+  await page.keyboard.press("Control+Enter");
+  await page.getByText("Unsaved changes").waitFor({ state: "detached" });
+  await page.keyboard.type("/* */ ");
+  await page.getByText("Unsaved changes").waitFor();
+  expect(await page.getByRole("textbox", { name: "SQL" }).textContent()).toContain("/* */ SELECT 2");
+});
+
+test("keys that are typed while a dialog saves aren't shortcuts", async () => {
+  const { page, go } = seen;
+  const answer = Promise.withResolvers<void>();
+  await page.route("**/api/v1/organizations/invitations", async (route) => {
+    if (route.request().method() !== "POST") return route.continue();
+    await answer.promise;
+    await route.fulfill({ status: 503, json: { detail: "Too busy.", code: "busy" } });
+  });
+  await go("/team");
+  await page.getByRole("button", { name: "Invite member" }).click();
+  await page.getByRole("dialog").getByLabel("Email").fill("vera@example.com");
+  await page.getByRole("dialog").locator("button[type=submit]").click();
+  await page.locator("button[aria-busy]").waitFor();
+  await page.keyboard.type("ga");
+  answer.resolve();
+  await page.getByText("Too busy.").waitFor();
+  expect(new URL(page.url()).pathname).toBe("/team");
+  await page.unroute("**/api/v1/organizations/invitations");
 });
 
 test("the profile and the notice settings keep what was changed in another tab", async () => {

@@ -1,10 +1,31 @@
-import { type ReactNode, useEffect, useRef } from "react";
+import { Fragment, type ReactNode, useEffect, useRef } from "react";
 
-/** Fields that can't be changed while `isOn`. The one that had the focus has it again afterwards. */
+const isNowhere = () => document.activeElement === document.body;
+
+/** Focuses a field or an editor, which is in a shadow root. */
+const focus = (field: HTMLElement | null) =>
+  (field?.shadowRoot?.querySelector<HTMLElement>("[contenteditable]") ?? field)?.focus({
+    preventScroll: true,
+  });
+
+/**
+ * Fields that can't be changed while `isOn`. The one that had the focus has it again afterwards. Keys that are typed
+ * for it meanwhile do nothing.
+ */
 export function Locked({ isOn, children }: { isOn: boolean; children: ReactNode }) {
   const last = useRef<HTMLElement>(null);
   useEffect(() => {
-    if (!isOn && document.activeElement === document.body) last.current?.focus();
+    if (!isOn) {
+      if (isNowhere()) focus(last.current);
+      return;
+    }
+    const ignore = (event: KeyboardEvent) => {
+      if (!isNowhere()) return;
+      event.stopPropagation();
+      if (event.key.length === 1) event.preventDefault(); // a space would scroll
+    };
+    window.addEventListener("keydown", ignore, true);
+    return () => window.removeEventListener("keydown", ignore, true);
   }, [isOn]);
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions: only notes which field has the focus
@@ -18,3 +39,43 @@ export function Locked({ isOn, children }: { isOn: boolean; children: ReactNode 
     </div>
   );
 }
+
+const FIELDS = "input, textarea, select, button, a[href], [tabindex], [data-editor]";
+
+/** Fields that are mounted anew for each `version`. The one that had the focus has it again, with its caret. */
+export function Renewed({ version, children }: { version: string; children: ReactNode }) {
+  const box = useRef<HTMLDivElement>(null);
+  const last = useRef<{ field: HTMLElement; index: number }>(null);
+  const fields = () => [...(box.current?.querySelectorAll<HTMLElement>(FIELDS) ?? [])];
+  // biome-ignore lint/correctness/useExhaustiveDependencies: only when the fields are new
+  useEffect(() => {
+    const before = last.current;
+    const after = before && fields()[before.index];
+    if (!after || before.field.isConnected || !isNowhere()) return;
+    focus(after);
+    if (isText(before.field) && isText(after))
+      after.setSelectionRange(before.field.selectionStart, before.field.selectionEnd);
+  }, [version]);
+  return (
+    // biome-ignore lint/a11y/noStaticElementInteractions: only notes which field has the focus
+    <div
+      ref={box}
+      className="contents"
+      onFocus={({ target }) => {
+        if (target.matches("[type=submit]")) return; // not shown once everything is saved
+        last.current = { field: target, index: fields().indexOf(target) };
+      }}
+      onBlur={({ target, relatedTarget }) => {
+        const isLeft = target === last.current?.field && !relatedTarget && !target.closest("[inert]");
+        if (isLeft) last.current = null;
+      }}
+    >
+      <Fragment key={version}>{children}</Fragment>
+    </div>
+  );
+}
+
+/** Returns whether it has a caret. */
+const isText = (field: HTMLElement): field is HTMLInputElement | HTMLTextAreaElement =>
+  field instanceof HTMLTextAreaElement ||
+  (field instanceof HTMLInputElement && field.selectionStart !== null);

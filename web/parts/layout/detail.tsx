@@ -1,10 +1,11 @@
 import { Play, Trash2 } from "lucide-react";
-import { Fragment, type ReactNode, useRef, useState } from "react";
+import { type ReactNode, useRef, useState } from "react";
 import { useMay } from "../../data.ts";
 import { t } from "../../texts/text.ts";
 import { Button, IconButton } from "../base/button.tsx";
 import { Mono } from "../base/copy.tsx";
 import { Dialog } from "../base/dialog.tsx";
+import { Renewed } from "../base/locked.tsx";
 import { PageHead, useTab } from "../base/page.tsx";
 import { readJson } from "../base/read-json.ts";
 import { Status, type StatusWord } from "../base/status.tsx";
@@ -183,7 +184,7 @@ export function Held<T extends { updatedAt: string }>({ of, isSame, children }: 
           {t("Someone else has edited this since you opened it. Saving overwrites the fields you changed.")}
         </p>
       )}
-      <Fragment key={formKey.current}>{children(base.current, setDirty)}</Fragment>
+      <Renewed version={formKey.current}>{children(base.current, setDirty)}</Renewed>
     </>
   );
 }
