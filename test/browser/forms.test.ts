@@ -64,6 +64,41 @@ test("anyone with the URL of a public form submits it without signing in, and se
   await page.setViewportSize({ width: 1280, height: 860 });
 });
 
+test("a form is sent once, and nothing can be typed into it meanwhile", async () => {
+  const { page, weir, heading } = seen;
+  const form = { title: "Once", schema, access: "public" };
+  const made = created(
+    await weir.owner("POST", AUTOMATIONS, { name: "Once", triggerType: "form", config: { form, steps } }),
+  );
+  await page.goto(made.formUrl);
+  await heading("Once");
+  const name = page.getByLabel("Your name");
+  await name.fill("Ann");
+  await page.getByLabel("Days").fill("3");
+  const answer = Promise.withResolvers<void>();
+  let sent = 0;
+  await page.route(made.formUrl, async (route) => {
+    if (route.request().method() !== "POST") return route.continue();
+    sent++;
+    await answer.promise;
+    await route.fulfill({ status: 503, json: { detail: "Too busy.", code: "busy" } });
+  });
+  await name.focus();
+  await page.evaluate(() => {
+    document.querySelector("form")?.requestSubmit();
+    document.querySelector("form")?.requestSubmit();
+  });
+  await page.locator("button[aria-busy]").waitFor();
+  await page.keyboard.type(" and lost");
+  await page.keyboard.press("Enter");
+  answer.resolve();
+  await page.getByText("Too busy.").waitFor();
+  expect([sent, await name.inputValue()]).toEqual([1, "Ann"]);
+  await page.keyboard.type("a");
+  expect(await name.inputValue()).toBe("Anna");
+  await page.unroute(made.formUrl);
+});
+
 test("a form for members leads to the sign-in page, and back", async () => {
   const { page, weir } = seen;
   const config = { form: { title: "Inside", schema }, steps };

@@ -1,11 +1,12 @@
 import { Check } from "lucide-react";
-import { useState } from "react";
+import { useRef, useState } from "react";
 import { ApiError, sendForm } from "../../api.ts";
 import { base } from "../../base.ts";
 import type { Reply } from "../../calls.ts";
 import { useApi } from "../../data.ts";
 import { t } from "../../texts/text.ts";
 import { Button } from "../base/button.tsx";
+import { Locked } from "../base/locked.tsx";
 import { Empty, Failed, Loading } from "../base/page.tsx";
 import { Faults, SchemaForm, type Values } from "../form/form.tsx";
 import { faultsOf, Refusal } from "../form/frame.tsx";
@@ -36,6 +37,7 @@ export default function FormPage({ organization, path }: { organization: string;
 function Fields({ form, to }: { form: Form; to: string }) {
   const { title, description, schema, submitLabel } = form;
   const [answers, setAnswers] = useState<Values>(() => startValue(schema));
+  const isSending = useRef(false);
   const [state, setState] = useState<"open" | "sending" | "sent">("open");
   const [error, setError] = useState<Error | null>(null);
   if (state === "sent")
@@ -58,6 +60,8 @@ function Fields({ form, to }: { form: Form; to: string }) {
       </Empty>
     );
   const send = async () => {
+    if (isSending.current) return;
+    isSending.current = true;
     setState("sending");
     setError(null);
     try {
@@ -66,6 +70,8 @@ function Fields({ form, to }: { form: Form; to: string }) {
     } catch (failure) {
       setError(failure as Error);
       setState("open");
+    } finally {
+      isSending.current = false;
     }
   };
   return (
@@ -73,7 +79,7 @@ function Fields({ form, to }: { form: Form; to: string }) {
       className="space-y-5 rounded-lg border border-line bg-raised p-5 sm:p-8"
       onSubmit={(event) => {
         event.preventDefault();
-        if (state === "open") void send();
+        void send();
       }}
     >
       <h1 className="text-xl font-semibold [overflow-wrap:anywhere]" dir="auto">
@@ -86,13 +92,15 @@ function Fields({ form, to }: { form: Form; to: string }) {
       )}
       <Refusal error={error} />
       <Faults of={faultsOf(error)} drawn={[["body"]]} />
-      <SchemaForm
-        schema={schema}
-        value={answers}
-        onChange={setAnswers}
-        at={["body"]}
-        faults={faultsOf(error)}
-      />
+      <Locked isOn={state === "sending"}>
+        <SchemaForm
+          schema={schema}
+          value={answers}
+          onChange={setAnswers}
+          at={["body"]}
+          faults={faultsOf(error)}
+        />
+      </Locked>
       <Button type="submit" kind="main" busy={state === "sending"}>
         {submitLabel ?? t("Send")}
       </Button>
