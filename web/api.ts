@@ -76,6 +76,16 @@ export function chooseOrganization(id: string | null): void {
   else localStorage.setItem(ORGANIZATION, id);
 }
 
+/** User that this tab shows. Null until known. */
+let user: string | null = null;
+
+export function showUser(id: string): void {
+  user = id;
+}
+
+/** The user and the organization that this tab shows. */
+export const shown = () => ({ user, organization: chosen });
+
 export const hasOrganization = (): boolean => chosen !== null;
 
 /** Goes back to the server's default, in this tab and in later ones. */

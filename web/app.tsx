@@ -1,10 +1,11 @@
 import type { UseQueryResult } from "@tanstack/react-query";
 import { useEffect, useRef, useState } from "react";
 import { Route, Router, Switch, useLocation } from "wouter";
-import { ApiError, hasOrganization, leaveOrganization, whenSignedOut } from "./api.ts";
+import { ApiError, hasOrganization, leaveOrganization, showUser, whenSignedOut } from "./api.ts";
 import { base } from "./base.ts";
 import type { Reply } from "./calls.ts";
 import { useApi } from "./data.ts";
+import { forgetDraftsOfOthers } from "./drafts.ts";
 import { Frame } from "./frame.tsx";
 import { startLive } from "./live.ts";
 import { Prove } from "./parts/account/prove.tsx";
@@ -58,7 +59,6 @@ function useOtherUser({
     return () => window.removeEventListener("focus", check);
   }, [refetch]);
   useEffect(() => {
-    if (isOther) sessionStorage.clear(); // drafts of the previous user
     if (isOutside) leaveOrganization();
     if (isOther || isOutside) location.reload();
   }, [isOther, isOutside]);
@@ -85,6 +85,8 @@ function Signed() {
     }
     return me.error ? <Failed error={me.error} again={() => void me.refetch()} /> : <Loading />;
   }
+  showUser(me.data.id);
+  forgetDraftsOfOthers();
   isReopening.current ??= followLocale(me.data.locale);
   if (isReopening.current) return <Loading />;
   setRegion(me.data);

@@ -43,19 +43,31 @@ test("a tab stays in the organization that it shows while another tab switches",
   await heading("Of Acme");
 });
 
+/** Signs someone in in another tab of the same browser. */
+async function signInElsewhere(email: string) {
+  const other = await seen.context.newPage();
+  await signIn(other, seen.weir.origin, email);
+  await other.close();
+}
+
+const sqlField = () => seen.page.getByRole("textbox", { name: "SQL" });
+const stored = () => seen.page.evaluate(() => JSON.stringify({ ...sessionStorage, ...localStorage }));
+
+/** Writes SQL on the page that is open, and waits until the tab has stored it. */
+async function writeSql(text: string) {
+  await seen.write("SQL", text);
+  await seen.page.waitForFunction((wanted) => JSON.stringify({ ...sessionStorage }).includes(wanted), text);
+}
+
 test("a tab shows who has signed in in another, and a new role", async () => {
   const { page, weir, go } = seen;
   const email = "vera@example.com";
   await invited(email, "viewer");
   await go("/team");
   await page.getByRole("button", { name: "Invite member" }).waitFor();
-  await page.evaluate(() => sessionStorage.setItem("weir.sql.tabs", "of Ada alone"));
-  const other = await seen.context.newPage();
-  await signIn(other, weir.origin, email);
-  await other.close();
+  await signInElsewhere(email);
   await page.evaluate(() => window.dispatchEvent(new Event("focus")));
   await page.getByRole("button", { name: `${email} Viewer` }).waitFor();
-  expect(await page.evaluate(() => sessionStorage.getItem("weir.sql.tabs"))).toBe(null);
 
   await seen.live();
   const { body } = await weir.owner("GET", "/api/v1/organizations/team");
@@ -63,4 +75,45 @@ test("a tab shows who has signed in in another, and a new role", async () => {
   const role = `/api/v1/organizations/team/members/${membershipId}/role`;
   expect((await weir.owner("PATCH", role, { roleSlug: "admin" })).status).toBe(200);
   await page.getByRole("button", { name: `${email} Admin` }).waitFor();
+});
+
+test("SQL that was typed stays for its user after the session has ended, and nobody else sees it", async () => {
+  const { page, context, weir, go } = seen;
+  const email = "cleo@example.com";
+  await invited(email, "member");
+  await signIn(page, weir.origin);
+  await go("/sql");
+  await writeSql("SELECT 'of Ada alone'");
+  await context.clearCookies();
+  await page.reload();
+  await page.getByLabel("Email").waitFor();
+  await signIn(page, weir.origin);
+  await go("/sql");
+  await sqlField().getByText("of Ada alone").waitFor();
+
+  await context.clearCookies();
+  await page.reload();
+  await page.getByLabel("Email").waitFor();
+  await signIn(page, weir.origin, email);
+  await go("/sql");
+  await sqlField().getByText("SELECT 1 AS one").waitFor();
+  expect(await stored()).not.toContain("of Ada alone");
+});
+
+test("SQL that was typed stays in its organization", async () => {
+  const { page, weir, go } = seen;
+  await signIn(page, weir.origin);
+  created(await weir.owner("POST", "/api/v1/organizations", { name: "Gamma" }));
+  await go("/sql");
+  const move = async (from: string, to: string) => {
+    await page.getByRole("button", { name: from, exact: true }).click();
+    await page.getByRole("menuitem", { name: to }).click();
+    await switcher(page, to).waitFor();
+    await go("/sql");
+  };
+  await writeSql("SELECT 'of Acme alone'");
+  await move("Acme", "Gamma");
+  await sqlField().getByText("SELECT 1 AS one").waitFor();
+  await move("Gamma", "Acme");
+  await sqlField().getByText("of Acme alone").waitFor();
 });

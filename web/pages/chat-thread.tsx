@@ -5,6 +5,7 @@ import { Link } from "wouter";
 import { ApiError, call } from "../api.ts";
 import type { ChatMessage, Thread } from "../calls.ts";
 import { useAll, useApi, useChange, useMay } from "../data.ts";
+import { keepDraft, readDraft } from "../drafts.ts";
 import { Button, IconButton } from "../parts/base/button.tsx";
 import { PageHead, Shown } from "../parts/base/page.tsx";
 import { plural } from "../parts/base/plural.ts";
@@ -73,16 +74,14 @@ function withLive(stored: readonly MessageText[], live: UiMessage | null): reado
 
 /** The unsent message, which is kept in this tab. */
 function useDraft(id: string) {
-  const key = DRAFTS + id;
-  const [draft, setDraft] = useState(() => sessionStorage.getItem(key) ?? "");
+  const name = `chat.${id}`;
+  const [draft, setDraft] = useState(() => readDraft(name) ?? "");
   const put = (text: string) => {
     setDraft(text);
-    if (text === "") sessionStorage.removeItem(key);
-    else sessionStorage.setItem(key, text);
+    keepDraft(name, text === "" ? null : text);
   };
   return [draft, put] as const;
 }
-const DRAFTS = "weir.draft.";
 
 /** Number of messages to show first. */
 const SHOWN = 60;

@@ -1,6 +1,7 @@
 import { PencilLine, Pin, PinOff } from "lucide-react";
 import { type ReactNode, useRef, useState } from "react";
 import type { Automation } from "../../calls.ts";
+import { keepDraft, readDraft } from "../../drafts.ts";
 import { t } from "../../texts/text.ts";
 import { Button } from "../base/button.tsx";
 import { Labelled } from "../base/labelled.tsx";
@@ -27,10 +28,10 @@ interface Kept {
   values: Values;
 }
 
-const keyOf = (id: string) => `weir.run-input.${id}`;
+const keyOf = (id: string) => `run-input.${id}`;
 
 function read(id: string): Kept {
-  const text = sessionStorage.getItem(keyOf(id));
+  const text = readDraft(keyOf(id));
   return text === null ? { way: null, text: "", values: {} } : (JSON.parse(text) as Kept);
 }
 
@@ -73,7 +74,7 @@ export function useRunInput({ automation, config, takesRuns, onPin }: Options) {
     const next = { ...kept, ...change };
     setKept(next);
     setProblem(null);
-    sessionStorage.setItem(keyOf(id), JSON.stringify(next));
+    keepDraft(keyOf(id), JSON.stringify(next));
   };
   const values =
     canDraw && Object.keys(kept.values).length === 0 ? (startValue(schema) as Values) : kept.values;

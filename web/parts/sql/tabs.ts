@@ -1,6 +1,7 @@
 import { useState } from "react";
 import type { StoredChart } from "../../../src/base/chart-spec.ts";
 import type { SavedQuery } from "../../calls.ts";
+import { keepDraft, readDraft } from "../../drafts.ts";
 import { t } from "../../texts/text.ts";
 import { type Parameter, textOf } from "./parameters.ts";
 import type { Question } from "./question.ts";
@@ -18,7 +19,7 @@ export interface Tab {
   question: Question | null;
 }
 
-const KEPT = "weir.sql.tabs";
+const KEPT = "sql";
 const START = t("-- Tables are named layer.dataset__table. Ctrl+Enter runs the query.\nSELECT 1 AS one");
 
 const emptyTab = (sql = START): Tab => ({
@@ -55,19 +56,19 @@ interface Kept {
 }
 
 function readKept(): Kept {
-  const text = sessionStorage.getItem(KEPT);
+  const text = readDraft(KEPT);
   if (text !== null) return JSON.parse(text) as Kept;
   const tab = emptyTab();
   return { tabs: [tab], current: tab.id };
 }
 
-/** The tabs of the workbench, stored for this window until the user signs out. */
+/** The tabs of the workbench, stored for this window. */
 export function useTabs() {
   const [kept, setKept] = useState(readKept);
   const put = (change: (before: Kept) => Kept) =>
     setKept((before) => {
       const after = change(before);
-      sessionStorage.setItem(KEPT, JSON.stringify(after));
+      keepDraft(KEPT, JSON.stringify(after));
       return after;
     });
   const open = (tab: Tab) => put(({ tabs }) => ({ tabs: [...tabs, tab], current: tab.id }));
