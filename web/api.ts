@@ -79,6 +79,7 @@ export function chooseOrganization(id: string | null): void {
 /** User that this tab shows. Null until known. */
 let user: string | null = null;
 
+/** From now on, the server rejects requests of this tab if someone else has signed in (`other_user`). */
 export function showUser(id: string): void {
   user = id;
 }
@@ -100,13 +101,16 @@ export function switchTo(id: string): void {
   location.assign(`${base}/`);
 }
 
-/** `ended`: the session has ended. `old`: the last sign-in is too long ago for this request. */
-type SessionFault = "ended" | "old";
+/**
+ * `ended`: the session has ended. `old`: the last sign-in is too long ago for this request. `other`: someone else has
+ * signed in in this browser.
+ */
+export type SessionFault = "ended" | "old" | "other";
 
 type Listener = (fault: SessionFault) => void;
 let onSignedOut: Listener = () => undefined;
 
-/** Called when a response says that the user has to sign in or prove their identity again. */
+/** Called when a response says that the user has to sign in or prove their identity again, or is someone else. */
 export function whenSignedOut(listener: Listener): void {
   onSignedOut = listener;
 }
@@ -176,6 +180,7 @@ async function send(call: Call, input: Parts, options: Options): Promise<Respons
       ...(hasBody ? { "content-type": "application/json" } : {}),
       ...(options.raw ? { "content-type": "application/octet-stream" } : {}),
       ...(chosen ? { "x-organization-id": chosen } : {}),
+      ...(user ? { "x-expected-user-id": user } : {}),
       ...(tag === undefined ? {} : { "if-match": tag }),
       ...options.headers,
     },
@@ -194,6 +199,7 @@ async function send(call: Call, input: Parts, options: Options): Promise<Respons
   const body: unknown = await reply.json().catch(() => null);
   const error = new ApiError(reply.status, body, reply.headers.get("x-correlation-id"));
   if (error.code === "sign_in_again") onSignedOut("old");
+  else if (error.code === "other_user") onSignedOut("other");
   else if (error.status === 401 && !PROVING.includes(call)) onSignedOut("ended");
   throw error;
 }

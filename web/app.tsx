@@ -1,7 +1,14 @@
 import type { UseQueryResult } from "@tanstack/react-query";
 import { useEffect, useRef, useState } from "react";
 import { Route, Router, Switch, useLocation } from "wouter";
-import { ApiError, hasOrganization, leaveOrganization, showUser, whenSignedOut } from "./api.ts";
+import {
+  ApiError,
+  hasOrganization,
+  leaveOrganization,
+  type SessionFault,
+  showUser,
+  whenSignedOut,
+} from "./api.ts";
 import { base } from "./base.ts";
 import type { Reply } from "./calls.ts";
 import { useApi } from "./data.ts";
@@ -41,18 +48,15 @@ export function App() {
 }
 
 /**
- * Checks when the tab gets the focus whether someone else has signed in in this browser, or whether the user is no
- * longer in the tab's organization. If so, returns true, and opens the page again once nothing of it is shown.
+ * Checks when the tab gets the focus whether someone else has signed in in this browser (`isOther`), or whether the
+ * user is no longer in the tab's organization. If so, returns true, and opens the page again once nothing of it is
+ * shown.
  */
-function useOtherUser({
-  data,
-  error,
-  refetch,
-}: UseQueryResult<Reply<"GET /api/v1/users/me">, Error>): boolean {
-  const first = useRef<string>(null);
-  first.current ??= data?.id ?? null;
+function useOtherUser(
+  { error, refetch }: UseQueryResult<Reply<"GET /api/v1/users/me">, Error>,
+  isOther: boolean,
+): boolean {
   const isOutside = error instanceof ApiError && error.code === "forbidden" && hasOrganization();
-  const isOther = data !== undefined && data.id !== first.current;
   useEffect(() => {
     const check = () => void refetch();
     window.addEventListener("focus", check);
@@ -67,14 +71,14 @@ function useOtherUser({
 
 function Signed() {
   const [at] = useLocation();
-  const [fault, setFault] = useState<"ended" | "old" | null>(null);
+  const [fault, setFault] = useState<SessionFault | null>(null);
   const isSignedOut = fault === "ended";
   /** Checked once, so that a later change of locale doesn't reload a page in use. */
   const isReopening = useRef<boolean>(null);
   useEffect(() => whenSignedOut(setFault), []);
   const me = useApi("GET /api/v1/users/me", {}, { isFixed: true });
   const isIn = me.data !== undefined;
-  const isOther = useOtherUser(me);
+  const isOther = useOtherUser(me, fault === "other");
   useEffect(() => (isIn && !isSignedOut ? startLive() : undefined), [isIn, isSignedOut]);
 
   if (isOther) return <Loading />;

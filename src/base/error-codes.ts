@@ -74,6 +74,10 @@ const REQUEST = {
     cause: "Other resources use it.",
     cure: "Change those first. The message or `details` names them.",
   },
+  other_user: {
+    cause: "The header `X-Expected-User-Id` names another user than the caller.",
+    cure: "Reload the page, which then shows who is signed in.",
+  },
   invalid_state: {
     cause: "Its status doesn't allow this, such as cancelling a run that has ended.",
     cure: "Check the status, and whether the request is still needed.",

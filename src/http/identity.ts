@@ -15,6 +15,7 @@ import { users } from "../resources/users/table.ts";
 import { prepared } from "../store/prepared.ts";
 import type { ReadDb, WriteDb } from "../store/store.ts";
 import { cookieOf } from "./cookie.ts";
+import type { Visit } from "./operation.ts";
 
 /** The caller and the credential used. */
 export interface Identity {
@@ -124,6 +125,16 @@ export async function identify(app: App, headers: Headers, withKeys = false): Pr
   if (key !== null) return byApiKey(app, key);
   const cookie = cookieOf(headers.get("cookie"), SESSION_COOKIE);
   return cookie ? bySession(app, cookie, "cookie") : null;
+}
+
+/**
+ * Throws `other_user` if the caller isn't the user that the page shows. In another tab of the browser, someone else may
+ * have signed in since, whose cookie the page then sends.
+ */
+export function requireExpectedUser({ request }: Visit, { userId }: Identity): void {
+  const expected = request.headers.get("x-expected-user-id");
+  if (expected !== null && expected !== userId)
+    throw new AppError("other_user", "Someone else has signed in in this browser. Reload the page.");
 }
 
 const refused = (message: string) => new AppError("unauthenticated", message);

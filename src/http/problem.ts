@@ -21,6 +21,7 @@ export const STATUS: Readonly<Record<ErrorCode, number>> = {
   changed_meanwhile: 412,
   slug_taken: 409,
   in_use: 409,
+  other_user: 409,
   invalid_state: 409,
   last_owner: 409,
   idempotency_mismatch: 409,

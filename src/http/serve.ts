@@ -16,7 +16,7 @@ import { admission } from "./admission.ts";
 import { readJson } from "./body.ts";
 import { requireFreshSignIn } from "./fresh.ts";
 import { once, onceAtEnd } from "./idempotency.ts";
-import { actorOf, enter, type Identity, identify, refuseEnded } from "./identity.ts";
+import { actorOf, enter, type Identity, identify, refuseEnded, requireExpectedUser } from "./identity.ts";
 import { readOAuth } from "./oauth.ts";
 import { type Operation, Reply, type Visit } from "./operation.ts";
 import { isForeign, isSameOrigin } from "./origin.ts";
@@ -123,6 +123,7 @@ async function admit(app: App, operation: Operation, visit: Visit): Promise<Iden
       "unauthenticated",
       "Authentication required. Send an access token or API key, or sign in.",
     );
+  requireExpectedUser(visit, identity);
   if (app.config.apiRate) {
     const retryAfterSeconds = count(app, visit, `api:${identity.credentialId}`, app.config.apiRate);
     if (retryAfterSeconds > 0) {

@@ -3,7 +3,7 @@ import { PASSWORD } from "../support/app.ts";
 import { signIn } from "../support/hands.ts";
 import type { Seen } from "../support/seen.ts";
 import { seenByAll } from "../support/seen-by-all.ts";
-import { ACTIONS, created } from "../support/work.ts";
+import { ACTIONS, created, makeAction } from "../support/work.ts";
 
 const seen = await seenByAll({ engine: false });
 
@@ -75,6 +75,21 @@ test("a tab shows who has signed in in another, and a new role", async () => {
   const role = `/api/v1/organizations/team/members/${membershipId}/role`;
   expect((await weir.owner("PATCH", role, { roleSlug: "admin" })).status).toBe(200);
   await page.getByRole("button", { name: `${email} Admin` }).waitFor();
+});
+
+test("a tab changes nothing as someone else who has signed in in another, and shows who it is", async () => {
+  const { page, weir, go } = seen;
+  await signIn(page, weir.origin);
+  const { id } = await makeAction(weir.owner, { name: "Of Ada" });
+  const email = "bea@example.com";
+  await invited(email, "admin");
+  await go(`/actions/${id}`);
+  await page.getByRole("textbox", { name: "Name", exact: true }).fill("By Bea");
+  await signInElsewhere(email);
+  await page.keyboard.press("Control+Enter");
+  await page.getByRole("button", { name: `${email} Admin` }).waitFor();
+  expect(await page.getByRole("textbox", { name: "Name", exact: true }).inputValue()).toBe("Of Ada");
+  expect((await weir.owner("GET", `${ACTIONS}/${id}`)).body.name).toBe("Of Ada");
 });
 
 test("SQL that was typed stays for its user after the session has ended, and nobody else sees it", async () => {

@@ -84,6 +84,19 @@ test("X-Organization-Id gives no access without membership, whatever it contains
   }
 });
 
+test("a request that expects another user is rejected, and changes nothing", async () => {
+  const other = await join(app, "owner");
+  const path = `/api/v1/actions/${ids.action_id}`;
+  const { body: before } = await app.owner("GET", path);
+  for (const [method, sent] of [["GET"], ["PATCH", { name: "Mine" }]] as const) {
+    const expected = { "x-expected-user-id": app.ids.userId };
+    const { status, body } = await other.call(method, path, sent, expected);
+    expect([status, body.code]).toEqual([409, "other_user"]);
+    expect((await app.owner(method, path, undefined, expected)).body.code).not.toBe("other_user");
+  }
+  expect((await app.owner("GET", path)).body).toEqual(before);
+});
+
 test("a response stored under an idempotency key is returned to nobody else", async () => {
   const key = { "idempotency-key": "the-same-for-all" };
   const body = { name: "One", kind: "conditional_branch", definition: branch() };
