@@ -43,6 +43,22 @@ test("a file dropped on the datasets becomes a table, with its profile and the l
   expect(await seen.alsoDarkAndNarrow("/datasets", "/datasets/raw/shop_orders")).toEqual([]);
 });
 
+test("an upload says which columns it renamed", async () => {
+  await using seen = await openSeen({ engine: false });
+  const { page, go, heading, troubles } = seen;
+  await go("/datasets");
+  await heading("Datasets");
+  await page
+    .getByLabel("File to upload")
+    .setInputFiles({ name: "twice.csv", mimeType: "text/csv", buffer: Buffer.from("id,ID\n1,2\n") });
+  await page.getByRole("dialog").getByRole("button", { name: "Upload" }).click();
+  const dialog = page.getByRole("dialog", { name: "1 row uploaded" });
+  await dialog.getByRole("listitem").getByText("ID").waitFor();
+  expect(await troubles()).toEqual([]);
+  await dialog.getByRole("button", { name: "Show table" }).click();
+  await heading("twice");
+});
+
 test("lineage is a graph for mouse and keyboard, and a list; freshness shows how often it is loaded", async () => {
   await using seen = await openSeen();
   const { page, go, heading, troubles, weir } = seen;

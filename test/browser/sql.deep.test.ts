@@ -90,8 +90,9 @@ test("a number typed for a parameter is compared as that number", async () => {
     await page.getByLabel(`Value of ${name}`).fill(value);
   }
   await page.getByRole("button", { name: "Run", exact: true }).click();
-  await page.getByRole("cell", { name: "10.5", exact: true }).waitFor();
-  await page.getByRole("cell", { name: "BIGINT", exact: true }).waitFor();
+  const result = page.getByRole("region", { name: "Result" });
+  await result.getByText("10.5", { exact: true }).waitFor();
+  await result.getByText("BIGINT", { exact: true }).waitFor();
 });
 
 test("a dashboard panel opens its SQL with the filters' values", async () => {

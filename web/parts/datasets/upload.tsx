@@ -101,14 +101,37 @@ function UploadDialog({ file, to, onClose }: { file: File; to: Target | undefine
         { path: { layer, dataset }, query: { table, format, writeDisposition } } as never,
         { raw: file },
       ),
-    async onSuccess({ rows }) {
+    async onSuccess({ rows, warnings }) {
       await refresh(queries, "/datasets");
       notify(plural(rows, { one: "# row uploaded", other: "# rows uploaded" }));
-      onClose();
-      go(`/datasets/${layer}/${dataset}?table=${encodeURIComponent(table)}`);
+      if (!warnings) showTable();
     },
   });
+  const showTable = () => {
+    onClose();
+    go(`/datasets/${layer}/${dataset}?table=${encodeURIComponent(table)}`);
+  };
   const set = (change: Partial<Target>) => setTarget({ ...target, ...change });
+  if (load.data?.warnings)
+    return (
+      <Dialog
+        title={plural(load.data.rows, { one: "# row uploaded", other: "# rows uploaded" })}
+        onClose={onClose}
+        foot={
+          <Button kind="main" onClick={showTable}>
+            {t("Show table")}
+          </Button>
+        }
+      >
+        <ul className="list-disc rounded-md bg-warn-soft py-2 pr-3 pl-8 text-sm text-warn">
+          {load.data.warnings.map((warning) => (
+            <li key={warning} className="[overflow-wrap:anywhere]" dir="auto">
+              {warning}
+            </li>
+          ))}
+        </ul>
+      </Dialog>
+    );
   return (
     <Dialog
       title={t("Upload {name}", { name: file.name })}
