@@ -57,29 +57,43 @@ export function checkEventRuns(books: Books, { plant }: Case): number {
   return books.count("select count(*) from automation_runs where automation_id = ?", plant.listener);
 }
 
-/** A request to another system is repeated only after an interruption or retry of its run. */
+/**
+ * A request to another system is repeated only after an interruption or retry of its run. A run that retries another
+ * sends that one's key if their definitions are the same.
+ */
 export function checkEffects(books: Books, { receiver }: Case): Pick<Figures, "effects" | "repeatedEffects"> {
-  const runs = new Map(
-    books
-      .rows<{ id: string; status: string; repeats: number }>(
-        "select id, status, interrupt_count + retry_count as repeats from action_runs where kind = 'http_request'",
-      )
-      .map((row) => [row.id, row]),
+  const rows = books.rows<{ id: string; parent: string | null; status: string; attempts: number }>(
+    `select id, parent_action_run_id as parent, status, 1 + interrupt_count + retry_count as attempts
+      from action_runs where kind = 'http_request'`,
   );
+  const parents = new Map(rows.map(({ id, parent }) => [id, parent]));
+  const firstOf = (id: string): string => {
+    const parent = parents.get(id) ?? null;
+    return parent === null ? id : firstOf(parent);
+  };
+  const allowed = new Map<string, number>();
+  for (const { id, attempts } of rows) add(allowed, firstOf(id), attempts);
+  const seen = new Map<string, number>();
   let repeatedEffects = 0;
   for (const [id, times] of receiver.effects) {
-    const run = runs.get(id);
-    if (!run) books.faults.push(`an effect came of the run ${id}, which there is not`);
-    else if (times > 1 + run.repeats)
-      books.faults.push(`the run ${id} had ${times} effects, and ${run.repeats} reasons to repeat one`);
+    if (!parents.has(id)) books.faults.push(`an effect came of the run ${id}, which there is not`);
+    add(seen, firstOf(id), times);
     repeatedEffects += times - 1;
   }
-  for (const { id, status } of runs.values()) {
-    if (status === "completed" && !receiver.effects.has(id))
+  for (const [id, times] of seen) {
+    const most = allowed.get(id) ?? 0;
+    if (times > most)
+      books.faults.push(`the run ${id} and its retries had ${times} effects in ${most} attempts`);
+  }
+  for (const { id, status } of rows) {
+    if (status === "completed" && !seen.has(firstOf(id)))
       books.faults.push(`the run ${id} completed without its effect`);
   }
   return { effects: receiver.effects.size, repeatedEffects };
 }
+
+const add = (counts: Map<string, number>, id: string, more: number) =>
+  counts.set(id, (counts.get(id) ?? 0) + more);
 
 /** Each event of the subscription was delivered at least once, with its own ID. */
 export function checkDeliveries(
