@@ -178,23 +178,19 @@ export async function readReply(response: EgressResponse, maxBytes: number, spil
   return { status, headers, url, pieces: [bytes], bytes: bytes.length, truncated, isGarbled };
 }
 
-/** Decodes text chunk by chunk, to check that it is valid. */
+/** Decodes text chunk by chunk, to check that it is valid in one of its charsets. */
 function textCheck(type: string) {
-  const decoder = TEXT.test(type) ? new TextDecoder(charsetOf(type), { fatal: true }) : null;
-  let isGarbled = false;
+  const isText = TEXT.test(type);
+  let decoders = isText ? charsetsOf(type).map((charset) => new TextDecoder(charset, { fatal: true })) : [];
   const decode = (piece: Uint8Array, stream: boolean) => {
-    try {
-      if (!isGarbled) decoder?.decode(piece, { stream });
-    } catch {
-      isGarbled = true;
-    }
+    decoders = decoders.filter((decoder) => decodedBy(decoder, piece, stream) !== null);
   };
   return {
     add: (piece: Uint8Array) => decode(piece, true),
     /** Returns true for invalid text. A truncated body can end within a character. */
     end(truncated: boolean): boolean {
       if (!truncated) decode(new Uint8Array(), false);
-      return isGarbled;
+      return isText && decoders.length === 0;
     },
   };
 }
@@ -269,14 +265,31 @@ export function readBody(
 /** Null for bytes that aren't text. */
 function readText(bytes: Uint8Array, type: string, truncated: boolean): string | null {
   const declared = TEXT.test(type);
+  const decoder = new TextDecoder(charsetIn(bytes, type, truncated), { fatal: !declared });
+  const text = decodedBy(decoder, bytes, truncated); // null if not UTF-8, so not text without a declared charset
+  return declared || !text?.includes("\0") ? text : null;
+}
+
+/** Returns null for bytes that are invalid in the charset. */
+function decodedBy(decoder: TextDecoder, bytes: Uint8Array, stream: boolean): string | null {
   try {
-    const text = new TextDecoder(charsetOf(type), { fatal: !declared }).decode(bytes, {
-      stream: truncated,
-    });
-    return declared || !text.includes("\0") ? text : null;
+    return decoder.decode(bytes, { stream });
   } catch {
-    return null; // not UTF-8, so not text without a declared charset
+    return null;
   }
+}
+
+/** Returns the charset of a body: the one that its `content-type` names, except for JSON that is UTF-8. */
+export function charsetIn(bytes: Uint8Array, type: string, truncated = false): Bun.Encoding {
+  const [first, named = first] = charsetsOf(type);
+  if (named === first) return first;
+  return decodedBy(new TextDecoder(first, { fatal: true }), bytes, truncated) === null ? named : first;
+}
+
+/** JSON is UTF-8, whatever its content type names (RFC 8259, section 8.1), unless its bytes are invalid in UTF-8. */
+function charsetsOf(type: string): [Bun.Encoding, Bun.Encoding?] {
+  const named = charsetOf(type);
+  return JSON_TYPE.test(type) && !/^utf-(8|16)/.test(named) ? ["utf-8", named] : [named];
 }
 
 /** Returns the charset of a `content-type`. UTF-8 if it has none or an unknown one. */

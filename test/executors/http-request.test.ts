@@ -2,6 +2,7 @@ import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import { AppError } from "../../src/base/errors.ts";
 import type { JsonObject } from "../../src/base/json.ts";
 import { read } from "../../src/base/shape.ts";
+import type { Done } from "../../src/executors/contract.ts";
 import { httpRequest } from "../../src/executors/http/request.ts";
 import type { Link, Provider } from "../../src/providers/contract.ts";
 import { link } from "../support/link.ts";
@@ -126,6 +127,24 @@ describe("a request", () => {
     expect(await warnings("application/octet-stream")).toEqual([]);
   });
 
+  test.each([1, 600_000])("reads UTF-8 JSON as such, whatever its label says, %d times", async (times) => {
+    const read = async (text: string, encoding: BufferEncoding, charset: string) => {
+      const bytes = new Uint8Array(
+        Buffer.from(JSON.stringify({ of: text, in: text.repeat(times) }), encoding),
+      );
+      answer = () =>
+        new Response(bytes, { headers: { "content-type": `application/json; charset=${charset}` } });
+      const ctx = testContext();
+      const done = (await httpRequest.execute(ctx, { url: base })) as Done;
+      expect(ctx.logs.filter(({ level }) => level === "warn")).toEqual([]);
+      const result = done.whole ? JSON.parse(Buffer.from(done.whole.json).toString()) : done.result;
+      return result.body.of;
+    };
+    expect(await read("Zoë", "utf8", "iso-8859-1")).toBe("Zoë");
+    expect(await read("Zoë", "latin1", "iso-8859-1")).toBe("Zoë");
+    expect(await read("Zoë", "utf16le", "utf-16le")).toBe("Zoë");
+  });
+
   test("returns text as text, bytes as base64, and nothing as null", async () => {
     answer = () => new Response("<p>é</p>", { headers: { "content-type": "text/html; charset=utf-8" } });
     expect(await run({ url: base })).toMatchObject({ body: "<p>é</p>" });
@@ -143,6 +162,13 @@ describe("a request", () => {
     expect(await run({ url: base })).toMatchObject({ body: deep });
     answer = () => new Response(null, { status: 204 });
     expect(await run({ url: base, method: "DELETE" })).toMatchObject({ status: 204, body: null, bytes: 0 });
+  });
+
+  test("keeps UTF-8 in JSON with another label that maxBytes cuts in a character", async () => {
+    answer = () =>
+      new Response('"Zoë, é"', { headers: { "content-type": "application/json; charset=iso-8859-1" } });
+    expect(await run({ url: base, maxBytes: 9 })).toMatchObject({ body: '"Zoë, é', truncated: true });
+    expect(await run({ url: base, maxBytes: 8 })).toMatchObject({ body: '"Zoë, ', truncated: true });
   });
 
   test("finds what responseExtract names", async () => {

@@ -113,6 +113,11 @@ describe("pages", () => {
       json(body),
       json({ rows: [{ id: 2 }, null] }),
       { status: 200, body: latin, headers: { "content-type": "application/json; charset=iso-8859-1" } },
+      {
+        status: 200,
+        body: '{"rows":[{"id":"\u00fc"}]}',
+        headers: { "content-type": "application/json; charset=iso-8859-1" },
+      },
       { status: 200, body: `\ufeff${JSON.stringify(body)}` },
       json({ ok: false, rows: [{ id: 3 }] }),
       json({ rows: [] }),
@@ -122,6 +127,7 @@ describe("pages", () => {
       { isText: true, rows: [{ id: 1 }] },
       { isText: false, rows: [{ id: 2 }] },
       { isText: false, rows: [{ id: "ü" }] },
+      { isText: true, rows: [{ id: "ü" }] },
       { isText: false, rows: [{ id: 1 }] },
       { isText: true, rows: [{ id: 3 }] },
     ]);

@@ -171,6 +171,7 @@ describe("the payload", () => {
     ["a=%EF%BF%BD", "application/x-www-form-urlencoded; charset=iso-8859-1", { a: "\ufffd" }],
     ["just <text>", "text/plain", "just <text>"],
     ['{"name":"Zoë"}', "application/json; charset=iso-8859-1", { name: "Zoë" }],
+    ['{"name":"Zoë"}', "text/json", { name: "Zoë" }],
     ["<a/>", "application/xml", "<a/>"],
     ["7", "application/json", 7],
     ["", "application/json", null],

@@ -1,6 +1,6 @@
 import type { EgressResponse } from "../../base/egress.ts";
 import { AppError } from "../../base/errors.ts";
-import { charsetOf } from "../../base/http-message.ts";
+import { charsetIn } from "../../base/http-message.ts";
 import { SHORT_CHARACTERS } from "../../base/json.ts";
 import { parseExact } from "../../base/json-numbers.ts";
 import { JsonRefused, type JsonRules, parseLong } from "../../base/json-parse.ts";
@@ -90,7 +90,7 @@ export const NO_TEXT = "bytes that are no UTF-8; its Content-Type has to say wha
  */
 export async function textOf(system: string, response: EgressResponse): Promise<string> {
   const bytes = await bytesOf(system, response);
-  const text = decoded(bytes, charsetOf(response.headers.get("content-type") ?? ""));
+  const text = decoded(bytes, charsetIn(bytes, response.headers.get("content-type") ?? ""));
   if (text !== null) return text;
   if (response.status >= 200 && response.status < 300)
     throw new AppError("upstream", `${system} answered with ${NO_TEXT}`);

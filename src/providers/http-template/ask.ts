@@ -1,7 +1,7 @@
 import type { EgressResponse } from "../../base/egress.ts";
 import { AppError } from "../../base/errors.ts";
 import { hideSecrets, mayHold, unmasked } from "../../base/hide.ts";
-import { bodyOf, charsetOf, headersOf, isTooDeep, withCredentials } from "../../base/http-message.ts";
+import { bodyOf, charsetIn, headersOf, isTooDeep, withCredentials } from "../../base/http-message.ts";
 import { isObject, type Json, SHORT_CHARACTERS } from "../../base/json.ts";
 import { exactJson } from "../../base/json-numbers.ts";
 import { JsonRefused } from "../../base/json-parse.ts";
@@ -140,8 +140,8 @@ async function read(
 ): Promise<Verdict<Reply>> {
   const { system, link } = asking;
   const { status, headers, url } = response;
-  const charset = charsetOf(headers.get("content-type") ?? "");
   const bytes = await bytesOf(system, response);
+  const charset = charsetIn(bytes, headers.get("content-type") ?? "");
   // Rows that may contain the request's credentials are parsed, so that they can be masked.
   const isRaw = status === 200 && charset === "utf-8" && listAt && !mayHold(bytes, asking.secrets);
   const cut = isRaw ? await cutList(bytes, listAt) : null;

@@ -1,6 +1,6 @@
 import { isUtf8 } from "node:buffer";
 import { invalid } from "../../base/errors.ts";
-import { charsetOf } from "../../base/http-message.ts";
+import { charsetIn, charsetOf } from "../../base/http-message.ts";
 import { type Json, type JsonObject, parseJsonInSlices } from "../../base/json.ts";
 
 /** Content of a request. */
@@ -18,9 +18,9 @@ export function payloadOf(content: Content): Json | Promise<Json> {
   if (body.length === 0) return null;
   const type = headers.get("content-type")?.toLowerCase() ?? "";
   if (type.startsWith("multipart/form-data")) return partsOf(content);
-  const isJson = /^application\/([\w.+-]+\+)?json\b/.test(type);
+  const isJson = /^(application|text)\/([\w.+-]+\+)?json\b/.test(type);
   const isForm = type.startsWith("application/x-www-form-urlencoded");
-  const text = decoded(body, isJson ? jsonCharset(type, body) : charsetOf(type));
+  const text = decoded(body, charsetIn(body, type));
   if (text === null) {
     if (isJson || isForm || type.startsWith("text/")) throw wrongCharset(type);
     return { fileName: null, mimeType: type || null, data: Buffer.from(body).toString("base64") };
@@ -34,15 +34,6 @@ export function payloadOf(content: Content): Json | Promise<Json> {
     return fieldsOf(whole);
   }
   return type === "" && /^\s*[[{]/.test(text) ? parseJsonInSlices(text) : text;
-}
-
-/**
- * JSON is UTF-8, whatever its content type names (RFC 8259, section 8.1).
- * If the bytes aren't UTF-8, that charset is used.
- */
-function jsonCharset(type: string, body: Uint8Array): Bun.Encoding {
-  const named = charsetOf(type);
-  return isUtf8(body) && !named.startsWith("utf-16") ? "utf-8" : named;
 }
 
 /** Returns null for bytes that aren't text of the charset. */
