@@ -94,7 +94,8 @@ export type BodyType = "json" | "form" | "text";
 
 /**
  * Encodes a body. Without a `type`, a string is text and anything else is JSON.
- * A string of type json is sent unchanged if it is JSON already, else as a JSON string.
+ * A string of type json is sent unchanged if it is JSON already, else as a JSON string. Encode a string that is a
+ * value first, or its type would depend on what it says.
  */
 export function bodyOf(body: Json, type?: BodyType): { text: string; contentType: string } {
   switch (type ?? (typeof body === "string" ? "text" : "json")) {

@@ -277,6 +277,8 @@ export interface Executor<Ended extends Done | Waiting = Done | Waiting> {
   readonly codeFields?: readonly string[];
   /** Fields whose templates it evaluates itself, from `ctx.scope`. */
   lateFields?(definition: JsonObject): readonly string[];
+  /** Adjusts a filled-in definition, for values that depend on whether they were written out or come from a template. */
+  filledIn?(written: JsonObject, filled: JsonObject): JsonObject;
   /** Connections named in the definition by ID; resolved when the action is saved. Templates are omitted. */
   connections?(definition: JsonObject): NamedConnection[];
   /** Fields of which one is required. The first is reported as missing. All are optional in the schema. */

@@ -193,7 +193,8 @@ export async function fillInWhole(
   signal: AbortSignal,
 ): Promise<JsonObject> {
   const work = { definition, options: fillPathsOf(executor, definition) };
-  return fill(compute, work, { scope, kept }, { organizationId, signal });
+  const filled = await fill(compute, work, { scope, kept }, { organizationId, signal });
+  return executor.filledIn?.(definition, filled) ?? filled;
 }
 
 /**

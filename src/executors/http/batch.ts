@@ -7,7 +7,7 @@ import { readStored, wholeOf } from "../../base/long-json.ts";
 import { pauseSeconds } from "../../base/retry.ts";
 import { read } from "../../base/shape.ts";
 import type { Done, RunContext } from "../contract.ts";
-import { withFiles } from "./body.ts";
+import { withFiles, withWrittenBody } from "./body.ts";
 import { bodyFault, Definition, isBodiless } from "./definition.ts";
 import { byOf, makeResult } from "./result.ts";
 import { type Access, openAccess, sender, startOf } from "./send.ts";
@@ -178,7 +178,7 @@ async function sendOne(
   const fields = Object.entries({ url, headers, query, body: isDefault ? "{{items}}" : body });
   const usedFields = Object.fromEntries(fields.filter(([, value]) => value !== undefined)) as JsonObject;
   const filled = { ...rest, ...(await ctx.fill(usedFields, { ...ctx.scope, items }, { url: [["url"]] })) };
-  const { value, faults } = read(Definition, filled, []);
+  const { value, faults } = read(Definition, withWrittenBody(usedFields, filled), []);
   const [fault] = faults;
   if (fault) throw new AppError("definition_invalid", `${fault.loc.join(".")}: ${fault.msg}`);
   const request = await withFiles(ctx, { ...value, url: value.url ?? "" });

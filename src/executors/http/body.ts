@@ -2,6 +2,7 @@ import { AppError } from "../../base/errors.ts";
 import { type Part, partsOf } from "../../base/http-multipart.ts";
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
 import { read as readShape } from "../../base/shape.ts";
+import { isWholeTemplate } from "../../base/template.ts";
 import type { NamedConnection, RunContext } from "../contract.ts";
 import { connectionOf, FileReference, readFile } from "../files.ts";
 import type { Definition, Request } from "./definition.ts";
@@ -65,6 +66,16 @@ export async function withFiles(ctx: RunContext, definition: Definition & { url:
   const [file] = files;
   if (file) return { ...rest, file: await read(file.value) };
   return { ...rest, ...(bodyType === undefined ? {} : { bodyType }) };
+}
+
+/**
+ * Returns a filled-in definition whose body is sent as it was written: with bodyType json, a text from a template is a
+ * JSON string, whatever it says. A text that is written out may be JSON itself.
+ */
+export function withWrittenBody<D extends JsonObject>({ body: written }: JsonObject, filled: D): D {
+  const { body, bodyType } = filled;
+  const isValue = bodyType === "json" && typeof body === "string" && isWholeTemplate(written);
+  return isValue ? { ...filled, body: JSON.stringify(body) } : filled;
 }
 
 type ReadFile = (value: JsonObject) => Promise<{ fileName: string; mimeType: string; bytes: Uint8Array }>;

@@ -9,7 +9,7 @@ import { type Done, defineExecutor, type RunContext, type Waiting } from "../con
 import { isFixedAddress } from "../page/address.ts";
 import { approvalOf, callApi, callHash, checkInput, formOf } from "./api.ts";
 import { BATCH_FIELDS, sendBatches } from "./batch.ts";
-import { bodyConnections, bodyPartFaults, withFiles } from "./body.ts";
+import { bodyConnections, bodyPartFaults, withFiles, withWrittenBody } from "./body.ts";
 import {
   type ApiCall,
   bodyFault,
@@ -64,6 +64,7 @@ export const httpRequest = defineExecutor({
   definition: Definition,
   urlFields: ["url"],
   lateFields: ({ batch }) => (batch === undefined ? [] : BATCH_FIELDS),
+  filledIn: (written, filled) => (filled.batch === undefined ? withWrittenBody(written, filled) : filled),
   connections: bodyConnections,
   inBulk: ({ api, saveAs, batch }) => api === undefined && saveAs === undefined && batch === undefined,
   oneOf: ["url", "api"],
