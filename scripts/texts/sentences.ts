@@ -26,6 +26,8 @@ export const SENTENCES: readonly string[] = [
   "Unknown argument. Known arguments: {names}",
   "Unknown field. Known fields: {names}",
   "Input should be a valid {format}",
+  "Input should be a time with seconds and a zone, such as 10:30:00+02:00",
+  "Input should be a date and time with seconds and a zone, such as 2026-01-31T10:30:00+02:00",
   "Unknown time zone {timezone}. Use an IANA name such as Europe/Berlin",
   "Connection not found",
   "Agent not found",

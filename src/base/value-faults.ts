@@ -89,7 +89,13 @@ export const notMatching = (pattern: string): ValueFaultText => [
   IN_WORDS.get(pattern) ?? `Input should match ${pattern}`,
   "string_pattern_mismatch",
 ];
+/** Formats that need more than the fields of HTML forms send. */
+const FORMATS_IN_WORDS: ReadonlyMap<string, string> = new Map([
+  ["time", "Input should be a time with seconds and a zone, such as 10:30:00+02:00"],
+  ["date-time", "Input should be a date and time with seconds and a zone, such as 2026-01-31T10:30:00+02:00"],
+]);
+
 export const notOfFormat = (format: string): ValueFaultText => [
-  `Input should be a valid ${format}`,
+  FORMATS_IN_WORDS.get(format) ?? `Input should be a valid ${format}`,
   `${format}_parsing`,
 ];
