@@ -164,6 +164,56 @@ describe("a public form", () => {
     });
   });
 
+  test("counts a file field in which no file was chosen as no value, and no fields as an empty object", async () => {
+    const schema = { type: "object", properties: { a: { type: "string" }, agreed: { type: "boolean" } } };
+    const at = pathOf(await makeForm({ access: "public", schema }));
+    const unchosen = new FormData();
+    unchosen.append("a", "x");
+    unchosen.append("cv", new File([], ""));
+    const headers = { "content-type": "application/x-www-form-urlencoded" };
+    for (const [init, payload] of [
+      [{ body: unchosen }, { a: "x" }],
+      [{ body: "", headers }, {}],
+      [{ body: new FormData() }, {}],
+    ] as const) {
+      const reply = await fetch(app.origin + at, { method: "POST", ...init });
+      expect(reply.status).toBe(202);
+      const run = await runOf((await reply.json()) as { automationRunId: string });
+      expect(run.result.output.payload).toEqual(payload);
+    }
+  });
+
+  test("says what the time fields of an HTML form lack", async () => {
+    const text = { type: "string" };
+    const properties = {
+      at: { ...text, format: "time" },
+      from: { ...text, format: "date-time" },
+      plain: { ...text, pattern: "^[0-9]{2}:[0-9]{2}$" },
+    };
+    const at = pathOf(await makeForm({ access: "public", schema: { type: "object", properties } }));
+    const refused = await fetch(app.origin + at, {
+      method: "POST",
+      body: new URLSearchParams("at=10:30&from=2026-01-31T10:30&plain=10:30"),
+    });
+    expect([refused.status, await refused.json()]).toEqual([
+      422,
+      {
+        detail: [
+          {
+            loc: ["body", "at"],
+            msg: "Input should be a time with seconds and a zone, such as 10:30:00+02:00",
+            type: "time_parsing",
+          },
+          {
+            loc: ["body", "from"],
+            msg: "Input should be a date and time with seconds and a zone, such as 2026-01-31T10:30:00+02:00",
+            type: "date-time_parsing",
+          },
+        ],
+      },
+    ]);
+  });
+
   test("rejects what its schema doesn't allow, field by field, and starts nothing", async () => {
     const made = await makeForm({ access: "public" });
     const refused = await app.anonymous("POST", pathOf(made), { name: "", days: 0, other: 1 });

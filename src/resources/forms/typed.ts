@@ -2,17 +2,20 @@ import { isObject, type Json, type JsonObject } from "../../base/json.ts";
 import { isBeyondDoubles } from "../../base/json-numbers.ts";
 import { schemaAt } from "../../base/json-schema.ts";
 
-/** Converts text to the types in the schema, if possible. Empty text counts as no value. */
+/** Converts text to the types in the schema, if possible. Empty text and files that weren't chosen count as no value. */
 export function typed(schema: JsonObject, answers: Json): Json {
   if (!isObject(answers)) return answers;
   const parts = partsOf(schema, [schema]);
   const values = Object.entries(answers).flatMap(([name, value]): [string, Json][] => {
-    if (value === "") return [];
+    if (value === "" || isNoFile(value)) return [];
     const fields = parts.flatMap(({ properties }) => (isObject(properties) ? [properties[name]] : []));
     return [[name, readText(schema, fields, value)]];
   });
   return Object.fromEntries(values);
 }
+
+/** What a browser sends for a file field in which no file was chosen. */
+const isNoFile = (value: Json): boolean => isObject(value) && value.fileName === "" && value.data === "";
 
 /** More than a form field has. A schema can be infinitely recursive. */
 const MAX_PARTS = 100;

@@ -1,7 +1,7 @@
-import { isUtf8 } from "node:buffer";
 import { invalid } from "../../base/errors.ts";
 import { charsetIn, charsetOf } from "../../base/http-message.ts";
 import { type Json, type JsonObject, parseJsonInSlices } from "../../base/json.ts";
+import { partsIn } from "./parts.ts";
 
 /** Content of a request. */
 interface Content {
@@ -13,13 +13,16 @@ interface Content {
  * Parses the body as JSON, form fields or text. Without a content type, it is JSON if it can be parsed as such. Bytes
  * that aren't text are returned like a file in a form. Throws `invalid` if the body doesn't match its content type.
  */
-export function payloadOf(content: Content): Json | Promise<Json> {
-  const { headers, body } = content;
-  if (body.length === 0) return null;
-  const type = headers.get("content-type")?.toLowerCase() ?? "";
-  if (type.startsWith("multipart/form-data")) return partsOf(content);
-  const isJson = /^(application|text)\/([\w.+-]+\+)?json\b/.test(type);
+export function payloadOf({ headers, body }: Content): Json | Promise<Json> {
+  const label = headers.get("content-type") ?? "";
+  const type = label.toLowerCase();
   const isForm = type.startsWith("application/x-www-form-urlencoded");
+  if (body.length === 0) return isForm ? {} : null; // a form whose only boxes are unticked sends nothing
+  if (type.startsWith("multipart/form-data")) {
+    refuseFields(count(body, "content-disposition:"));
+    return fieldsOf(partsIn(body, label));
+  }
+  const isJson = /^(application|text)\/([\w.+-]+\+)?json\b/.test(type);
   const text = decoded(body, charsetIn(body, type));
   if (text === null) {
     if (isJson || isForm || type.startsWith("text/")) throw wrongCharset(type);
@@ -83,28 +86,6 @@ const wrongCharset = (type: string) =>
     `The request body isn't ${charsetOf(type).toUpperCase()} text. Send UTF-8, or name the charset in Content-Type.`,
     "string_unicode",
   );
-
-/** Returns the fields of a multipart form. A file has a name, a type, and its bytes in base64. */
-async function partsOf({ headers, body }: Content): Promise<JsonObject> {
-  const type = headers.get("content-type") ?? "";
-  refuseFields(count(body, "content-disposition:"));
-  const form = await new Response(Buffer.from(body), { headers: { "content-type": type } })
-    .formData()
-    .catch((cause) => {
-      throw Object.assign(invalid(["body"], "The parts of this form can't be read", "form_invalid"), {
-        cause,
-      });
-    });
-  const replaced = [...form].flat().filter((part) => typeof part === "string" && part.includes(REPLACED));
-  if (replaced.length > 0 && !isUtf8(body) && !Buffer.from(body).includes(REPLACED))
-    throw invalid(["body"], "A field of this form isn't UTF-8 text. Send UTF-8.", "string_unicode");
-  const pairs = [...form].map(async ([name, value]): Promise<[string, Json]> => {
-    if (typeof value === "string") return [name, value];
-    const data = Buffer.from(await value.arrayBuffer()).toString("base64");
-    return [name, { fileName: value.name, mimeType: value.type, data }];
-  });
-  return fieldsOf(await Promise.all(pairs));
-}
 
 /** Replacement character, which a sender may also have written. */
 const REPLACED = "\uFFFD";
