@@ -189,6 +189,39 @@ describe("a request", () => {
     });
   });
 
+  test("fails if responseExtract finds nothing since the response isn't JSON", async () => {
+    const extract = (responseExtract: string, more: JsonObject = {}) => ({
+      url: base,
+      responseExtract,
+      ...more,
+    });
+    const deep = `${'{"a":'.repeat(65)}1${"}".repeat(65)}`;
+    for (const [body, type, why] of [
+      ['{"id": 1}', "text/plain;charset=utf-8", "isn't JSON (text/plain)"],
+      ['{"id": 1}', "text/javascript", "isn't JSON (text/javascript)"],
+      ["<p>Maintenance</p>", "application/json", "isn't JSON (application/json)"],
+      [new Uint8Array([0, 255]), "image/png", "isn't JSON (image/png)"],
+      [deep, "application/json", "has more than 64 levels"],
+    ] as const) {
+      answer = () => new Response(body, { headers: { "content-type": type } });
+      for (const definition of [extract("id"), extract("id", { pagination: { type: "link_header" } })]) {
+        const { code, message } = await failure(definition);
+        expect([code, message]).toEqual([
+          "upstream",
+          `The response ${why}, so responseExtract can't be applied.`,
+        ]);
+      }
+    }
+    answer = () => new Response("ready", { headers: { "content-type": "text/plain" } });
+    expect(await run(extract("contains(@, 'ready')"))).toMatchObject({ extracted: true });
+    answer = () => new Response(null, { status: 204 });
+    expect(await run(extract("id"))).toMatchObject({ extracted: null });
+    answer = () => new Response("Not found", { status: 404, headers: { "content-type": "text/plain" } });
+    expect(await run(extract("id", { expectStatus: [200, 404] }))).toMatchObject({ extracted: null });
+    answer = () => Response.json("text");
+    expect(await run(extract("id"))).toMatchObject({ extracted: null });
+  });
+
   test("says that a redirect dropped the body of a POST", async () => {
     answer = (request, url) =>
       url.pathname === "/old" ? Response.redirect("/new", 302) : Response.json(request.method);

@@ -1,6 +1,6 @@
 import { AppError } from "../../base/errors.ts";
 import { hideInBytes, hideInCut, hideSecrets, unmasked } from "../../base/hide.ts";
-import { bytesOf, type Reply, readBody } from "../../base/http-message.ts";
+import { bytesOf, isTooDeep, type Reply, readBody } from "../../base/http-message.ts";
 import { type SearchLimits, SearchTooMuch, searchJson, WHOLE_SEARCH } from "../../base/jmespath.ts";
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
 import { hasLongNumbers, lossless, parseExact } from "../../base/json-numbers.ts";
@@ -213,7 +213,7 @@ function nextPageIn(
   bytes: Buffer,
   limits: SearchLimits,
 ): NextPage {
-  const read = (from: Buffer) => exactIn(page, from) ?? bodyIn(page, from);
+  const read = (from: Buffer) => exactIn(page, from) ?? bodyIn(page, from).body;
   const body = withoutEchoes(page, read(hideInBytes(bytes, secrets)), secrets);
   const items = itemsIn(body, itemsPath, limits);
   const cursor = cursorPath === null ? null : lossless(searchJson(body, cursorPath, limits));
@@ -274,10 +274,12 @@ function resultOf(
   let at = 0;
   const exact: (Json | null)[] = [];
   const repeated: Repeated = { count: 0, paths: [] };
+  const unread: (AppError | null)[] = [];
   const bodies = pages.map((page) => {
     at += page.size;
     const safeBytes = hideInBytes(bytes.subarray(at - page.size, at), secrets); // also in bytes that aren't valid text
-    const parsed = bodyIn(page, safeBytes);
+    const { body: parsed, encoding } = bodyIn(page, safeBytes);
+    unread.push(encoding === "json" || status >= 300 ? null : unreadFault(page, parsed));
     if (typeof parsed === "object" && parsed !== null)
       for (const { path } of repeatedKeys(safeBytes.toString(), parsed))
         if (++repeated.count <= PATHS_SHOWN) repeated.paths.push(hideSecrets(path, secrets));
@@ -293,11 +295,12 @@ function resultOf(
     headers: hideSecrets(headers, secrets),
     body: isPaged ? (lists ? bodies.flat(1) : bodies) : last,
     extracted: exact.every((body) => body === null)
-      ? extract(work, bodies, limits)
+      ? extract(work, bodies, unread, limits)
       : lossless(
           extract(
             work,
             bodies.map((body, index) => exact[index] ?? body),
+            unread,
             limits,
           ),
         ),
@@ -312,32 +315,50 @@ function resultOf(
 const withoutEchoes = ({ isCut }: Page, body: Json, secrets: readonly string[]): Json =>
   isCut && typeof body === "string" ? hideInCut(body, secrets) : hideSecrets(body, secrets);
 
-/** With several pages, their items together, or the expression's result of each page, with lists joined. */
+/**
+ * With several pages, their items together, or the expression's result of each page, with lists joined. `unread` has the
+ * error for each page that isn't JSON.
+ */
 function extract(
   { truncated, isPaged, itemsPath, responseExtract }: HttpWork,
   bodies: readonly Json[],
+  unread: readonly (AppError | null)[],
   limits: SearchLimits,
 ): Json {
   const until = performance.now() + limits.ms;
-  const search = (body: Json, path: string) =>
-    searchJson(body, path, { ...limits, ms: Math.max(0, until - performance.now()) });
+  const search = (body: Json, path: string, fault: AppError | null = null) => {
+    const found = searchJson(body, path, { ...limits, ms: Math.max(0, until - performance.now()) });
+    if (found === null && fault) throw fault;
+    return found;
+  };
   if (isPaged && itemsPath !== null) {
     const items = bodies.flatMap((body) => itemsIn(body, itemsPath, limits) ?? []);
     return responseExtract === null ? items : search(items, responseExtract);
   }
   if (responseExtract === null) return null;
-  if (isPaged) return bodies.flatMap((body) => search(body, responseExtract) ?? []);
+  if (isPaged) return bodies.flatMap((body, index) => search(body, responseExtract, unread[index]) ?? []);
   if (truncated) throw tooLong("The reply");
-  return search(bodies.at(-1) ?? null, responseExtract);
+  return search(bodies.at(-1) ?? null, responseExtract, unread.at(-1));
+}
+
+/** The error if an expression finds nothing in a body that isn't read as JSON. Null for an empty one, such as with 204. */
+function unreadFault({ type }: Page, body: Json): AppError | null {
+  if (typeof body !== "string" || body.trim() === "") return null;
+  const [mediaType = ""] = type.slice(0, 100).split(";");
+  const why =
+    /json/i.test(mediaType) && isTooDeep(body)
+      ? "has more than 64 levels"
+      : `isn't JSON (${mediaType.trim() || "no Content-Type"})`;
+  return new AppError("upstream", `The response ${why}, so responseExtract can't be applied.`);
 }
 
 /** The body with long numbers preserved, for expressions that compare them. Null if it has no long ones. */
 const exactIn = ({ type, isCut }: Page, bytes: Buffer): Json | null =>
   hasLongNumbers(bytes.toString("latin1")) ? readBody(bytes, type, isCut, parseExact).body : null;
 
-function bodyIn({ type, isCut }: Page, bytes: Buffer): Json {
+function bodyIn({ type, isCut }: Page, bytes: Buffer): ReturnType<typeof readBody> {
   if (bytes.length > MAX_PARSED_BYTES) checkValues(bytes);
-  return readBody(bytes, type, isCut).body;
+  return readBody(bytes, type, isCut);
 }
 
 /** Throws `response_too_large` for JSON that would take much more memory than it is long. */
