@@ -14,9 +14,14 @@ type Scalar = string | number | boolean | null;
 const REFUSED_HEADERS =
   /^(host|content-length|transfer-encoding|connection|keep-alive|proxy-.*|te|trailer|upgrade|expect)$/i;
 
-/** Returns what is wrong with a header, ignoring templates in its value. Null if nothing is. */
+/** Returns what is wrong with a header of a request, ignoring templates in its value. Null if nothing is. */
 export function headerFault(name: string, value: unknown = null): string | null {
   if (REFUSED_HEADERS.test(name)) return `Weir sets the header ${name} itself.`;
+  return fieldFault(name, value);
+}
+
+/** The same for a header of any message, including those that the connection sets. */
+export function fieldFault(name: string, value: unknown = null): string | null {
   if (!/^[\w!#$%&'*+.^`|~-]+$/.test(name)) return `${JSON.stringify(name)} is not a valid header name.`;
   return typeof value === "string" && !value.includes("{{") ? valueFault(name, value) : null;
 }

@@ -1,6 +1,8 @@
 import { describe, expect, test } from "bun:test";
+import { eq } from "drizzle-orm";
+import { automations, WEBHOOKS_TOPIC } from "../../src/resources/automations/table.ts";
 import { startApp } from "../support/app.ts";
-import { makeHook, send } from "../support/hook.ts";
+import { makeHook, send, stamped } from "../support/hook.ts";
 import { AUTOMATIONS, branch, faultsOf } from "../support/work.ts";
 
 const steps = [
@@ -65,8 +67,49 @@ describe("the response of a webhook", () => {
     const shown = await answered("page", page);
     expect(shown.headers.get("content-security-policy")).toContain("sandbox");
     expect(shown.headers.get("x-content-type-options")).toBe("nosniff");
-    const empty = await answered("none", { status: 204 });
-    expect([empty.status, empty.text]).toEqual([204, ""]);
+  });
+
+  test("is empty without a body", async () => {
+    await using app = await startApp();
+    await app.owner("PATCH", "/api/v1/organizations/current", { plan: "pro" });
+    for (const status of [200, 201, 204, 205, 302, 400]) {
+      const headers = { Location: "https://example.com/done" };
+      await makeHook(app, { path: `none/${status}`, steps, response: { status, headers } });
+      const reply = await fetch(`${app.origin}/webhooks/acme/none/${status}`, {
+        method: "POST",
+        body,
+        headers: stamped(body),
+        redirect: "manual",
+      });
+      expect([reply.status, await reply.text(), reply.headers.get("content-type")]).toEqual([
+        status,
+        "",
+        null,
+      ]);
+      expect(reply.headers.get("location")).toBe("https://example.com/done");
+    }
+    await makeHook(app, { path: "null", steps, response: { body: null } });
+    const written = await send(app, body, {}, "/webhooks/acme/null");
+    expect([written.text, written.headers.get("content-type")]).toEqual(["null", "application/json"]);
+  });
+
+  test("leaves out a header that was stored with an invalid name, and logs it", async () => {
+    await using app = await startApp();
+    const hook = await makeHook(app, {
+      steps,
+      response: { status: 201, headers: { "X-A": "1" }, body: "ok" },
+    });
+    const headers = { "X-A": "1", "X Trace": "2" };
+    await app.app.store.write(async (db) => {
+      const [row] = await db.select().from(automations).where(eq(automations.id, hook.id));
+      const config = { ...row?.config, response: { status: 201, headers, body: "ok" } };
+      await db.update(automations).set({ config }).where(eq(automations.id, hook.id));
+    });
+    app.app.signals.notify(WEBHOOKS_TOPIC);
+    const answer = await send(app, body);
+    expect([answer.status, answer.text, answer.headers.get("x-a")]).toEqual([201, "ok", "1"]);
+    const line = app.logged.find((each) => each.includes("webhook response header left out"));
+    expect(line).toContain('X Trace\\" is not a valid header name');
   });
 
   test("that can't be built is a 500 that says why, while the run has completed", async () => {
@@ -125,6 +168,12 @@ describe("the response of a webhook", () => {
       "body.config.response.headers.X-A template_error",
       "body.config.response.headers.Set-Cookie value_error",
       "body.config.response.body.a unknown_step",
+    ]);
+    const headers = { "X Trace": "1", "": "1", "X-Line": "a\nb", "X-Later": "{{payload.a}}" };
+    expect(faultsOf(await create({ response: { headers } }))).toEqual([
+      "body.config.response.headers.X Trace value_error",
+      "body.config.response.headers. value_error",
+      "body.config.response.headers.X-Line value_error",
     ]);
   });
 });

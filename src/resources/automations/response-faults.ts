@@ -1,4 +1,5 @@
 import type { Fault } from "../../base/errors.ts";
+import { fieldFault } from "../../base/http-message.ts";
 import type { Json } from "../../base/json.ts";
 import { isWholeTemplate, templateFaults } from "../../base/template.ts";
 import type { App } from "../../context.ts";
@@ -39,8 +40,10 @@ export function responseFaults(
     faults.push({ loc: [...loc, ...field], msg, type: "value_error" });
   if (typeof status === "string" && !isWholeTemplate(status))
     fail(["status"], "Give a status from 200 to 599, or one template that returns one");
-  for (const name of Object.keys(headers))
-    if (OWN_HEADERS.includes(name.toLowerCase()))
-      fail(["headers", name], `The server sets ${name} itself; leave it out`);
+  for (const [name, value] of Object.entries(headers)) {
+    const isOwn = OWN_HEADERS.includes(name.toLowerCase());
+    const fault = isOwn ? `The server sets ${name} itself; leave it out` : fieldFault(name, value);
+    if (fault) fail(["headers", name], fault);
+  }
   return steps ? [...faults, ...readFaults(app, response as Json, steps, loc)] : faults;
 }

@@ -1,4 +1,5 @@
 import { AppError } from "../../base/errors.ts";
+import { fieldFault } from "../../base/http-message.ts";
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
 import { fill } from "../../compute/fill.ts";
 import type { App } from "../../context.ts";
@@ -22,16 +23,19 @@ export interface Answer {
 /** Renders the automation's `response` for a completed run. If that fails, a 500 with the reason. */
 export async function answerOf(app: App, webhook: Webhook, accepted: Answerable): Promise<Answer> {
   const { run, deliveryId } = accepted;
+  const warn = (message: string, { code, message: detail }: AppError) =>
+    app.log.write("warn", message, { automationId: webhook.id, deliveryId, code, detail });
   try {
-    return replyOf(await filled(app, webhook, accepted));
+    const { headers = {}, ...definition } = await filled(app, webhook, accepted);
+    const sound = Object.entries(isObject(headers) ? headers : {}).filter(([name]) => {
+      const fault = fieldFault(name);
+      if (fault) warn("webhook response header left out", new AppError("template_error", fault));
+      return fault === null;
+    });
+    return replyOf(definition, sound);
   } catch (error) {
     if (!(error instanceof AppError) || error.code === "internal") throw error;
-    app.log.write("warn", "webhook response failed", {
-      automationId: webhook.id,
-      deliveryId,
-      code: error.code,
-      detail: error.message,
-    });
+    warn("webhook response failed", error);
     const detail = `The run completed, but its response couldn't be created: ${error.message}`;
     const ids = { correlationId: run.correlationId, deliveryId, automationRunId: run.id };
     return { status: 500, headers: {}, body: { status: "failed", detail, code: error.code, ...ids } };
@@ -45,7 +49,7 @@ async function filled(app: App, webhook: Webhook, { run, trigger }: Answerable):
   return fill(app.compute, { definition, options: {} }, seen, { organizationId, signal: app.closing });
 }
 
-function replyOf({ status = 200, headers = {}, body = null }: JsonObject): Answer {
+function replyOf({ status = 200, body }: JsonObject, headers: readonly [string, Json][]): Answer {
   const code = Number(status);
   if (!Number.isInteger(code) || code < 200 || code > 599)
     throw new AppError(
@@ -53,17 +57,13 @@ function replyOf({ status = 200, headers = {}, body = null }: JsonObject): Answe
       `Invalid response.status: ${JSON.stringify(status)}. Use a status from 200 to 599.`,
     );
   const replyHeaders: Record<string, string> = {};
-  for (const [name, value] of Object.entries(isObject(headers) ? headers : {}))
-    replyHeaders[name.toLowerCase()] = textOf(name, value);
+  for (const [name, value] of headers) replyHeaders[name.toLowerCase()] = textOf(name, value);
+  if (body === undefined || [204, 205, 304].includes(code))
+    return { status: code, headers: { ...replyHeaders, ...CONFINED }, body: null };
   const isText = typeof body === "string";
   const type = replyHeaders["content-type"] ?? (isText ? "text/plain; charset=utf-8" : "application/json");
   const content = new Blob([isText ? body : JSON.stringify(body)], { type });
-  const isEmpty = code === 204 || code === 304;
-  return {
-    status: code,
-    headers: { ...replyHeaders, "content-type": type, ...CONFINED },
-    body: isEmpty ? null : content,
-  };
+  return { status: code, headers: { ...replyHeaders, "content-type": type, ...CONFINED }, body: content };
 }
 
 function textOf(name: string, value: Json): string {
