@@ -54,17 +54,26 @@ interface FieldFault {
 
 /**
  * Returns the invalid templates of each field, including unknown functions and names,
- * to check them before anything runs. A path can start with any name.
+ * to check them before anything runs. A path can start with any name. Keys can't have templates, which would be left
+ * unchanged.
  */
 export function templateFaults(value: Json, options: TemplateOptions = {}): FieldFault[] {
   const faults: FieldFault[] = [];
-  eachText(value, options, (text, path, isSql) => {
+  const seeText = (text: string, path: readonly string[], isSql: boolean) => {
     if (faults.length >= MAX_FAULTS) return;
     const fault = faultOf(() => templatesOf(text, isSql).forEach(checkExpression));
     if (fault) faults.push({ path: [...path], message: fault.message });
-  });
+  };
+  const seeKey = (key: string, path: readonly string[]) => {
+    if (faults.length < MAX_FAULTS && templatesIn(key).length > 0)
+      faults.push({ path: [...path], message: TEMPLATE_KEY });
+  };
+  eachText(value, options, seeText, seeKey);
   return faults;
 }
+
+const TEMPLATE_KEY =
+  "A key can't contain a template. Use an expression for the object, such as {{ {input.key: input.value} }}";
 
 /** The same for an expression without braces. */
 export function expressionFaults(text: string): FieldFault[] {
@@ -84,18 +93,23 @@ export function templatesIn(
   return found;
 }
 
-/** Calls `see` with each text that contains braces. */
+/** Calls `see` with each text that contains braces, and `seeKey` with each such key. */
 function eachText(
   value: Json,
   { skip = [], sql = [] }: TemplateOptions,
   see: (text: string, path: readonly string[], isSql: boolean) => void,
+  seeKey?: (key: string, path: readonly string[]) => void,
 ): void {
   const walk = (item: Json, at: Pick<Walk, "path" | "skip" | "sql" | "url">): void => {
     if (at.skip.some(isHere)) return;
     if (typeof item === "string") {
       if (item.includes("{{")) see(item, at.path, at.sql.some(isHere));
     } else if (typeof item === "object" && item !== null)
-      for (const [key, part] of Object.entries(item)) walk(part, step(at, key));
+      for (const [key, part] of Object.entries(item)) {
+        const inner = step(at, key);
+        if (key.includes("{{") && !inner.skip.some(isHere)) seeKey?.(key, inner.path);
+        walk(part, inner);
+      }
   };
   walk(value, { path: [], skip, sql, url: [] });
 }
