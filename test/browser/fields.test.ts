@@ -70,6 +70,179 @@ test("numbers are sent as typed, and those beyond doubles are refused instead of
   expect(await send()).toEqual({ body: '{"price":10.05,"low":-0.5,"id":7}', status: 202 });
 });
 
+const withDefaults = {
+  type: "object",
+  properties: {
+    news: { type: "boolean", default: true },
+    plan: { enum: ["basic", "pro"], default: "basic" },
+    seats: { type: "integer", default: 3 },
+    note: { type: "string", default: "none" },
+    place: {
+      type: "object",
+      properties: { country: { type: "string", default: "FR" }, city: { type: "string" } },
+    },
+    by: { type: "object", properties: { post: { type: "boolean", default: true } } },
+  },
+  required: ["place"],
+};
+const DEFAULTS = {
+  news: true,
+  plan: "basic",
+  seats: 3,
+  note: "none",
+  place: { country: "FR" },
+};
+
+test("a form starts with its schema's defaults, and what it shows is what is sent", async () => {
+  const { page } = seen;
+  const send = await openForm("defaults", withDefaults);
+  expect(await page.getByLabel("News").isChecked()).toBe(true);
+  expect(await field("Seats").inputValue()).toBe("3");
+  const { body } = await send();
+  expect(JSON.parse(body ?? "")).toEqual(DEFAULTS);
+  await button("Send another response").click();
+  await page.getByLabel("News").uncheck();
+  await picker("Plan").selectOption({ label: "–" });
+  for (const name of ["Seats", "Note", "Country"]) await field(name).fill("");
+  expect(await field("Note").getAttribute("placeholder")).toBeFalsy();
+  await page.getByRole("group", { name: "By" }).getByRole("button", { name: "Set" }).click();
+  expect(JSON.parse((await send()).body ?? "")).toEqual({ news: false, place: {}, by: { post: true } });
+});
+
+test("the form of an approval, and that of a run's input, start with the defaults too", async () => {
+  const { page, weir, go } = seen;
+  const ask = { title: "How many?", decisionType: "form_input", formSchema: withDefaults };
+  const { id } = created(
+    await weir.owner("POST", AUTOMATIONS, {
+      name: "Count",
+      triggerType: "manual",
+      config: {
+        inputSchema: withDefaults,
+        steps: [{ key: "ask", kind: "approval_gate", definition: ask }],
+      },
+    }),
+  );
+  const last = async () => (await weir.owner("GET", `${AUTOMATIONS}/${id}/runs`)).body.runs[0];
+  const run = async (change: () => Promise<void>) => {
+    await go(`/automations/${id}`);
+    await button("Run").click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByLabel("News").waitFor();
+    await change();
+    await dialog.getByRole("button", { name: "Run", exact: true }).click();
+    await page.waitForURL(/automation-runs/);
+    return (await last()).input;
+  };
+  expect(await run(async () => undefined)).toEqual(DEFAULTS);
+  const cleared = await run(async () => {
+    await page.getByLabel("News").uncheck();
+    for (const name of ["Seats", "Note", "Country"]) await field(name).fill("");
+  });
+  expect(cleared).toEqual({ news: false, plan: "basic", place: {} });
+  const { items } = await until(weir.owner, "/api/v1/approvals", ({ total }) => total > 0);
+  await go(`/approvals/${items[0].id}`);
+  await field("Seats").fill("4");
+  await page.getByLabel("News").uncheck();
+  await button("Approve").click();
+  const { decisions } = await until(
+    weir.owner,
+    "/api/v1/decisions?status=decided",
+    (body) => body.decisions.length > 0,
+  );
+  expect(decisions[0].formResponse).toEqual({ ...DEFAULTS, news: false, seats: 4 });
+});
+
+test("an input that was emptied stays empty", async () => {
+  const { page, weir, go } = seen;
+  const inputSchema = { type: "object", properties: { note: { type: "string", default: "none" } } };
+  const steps = [{ key: "a", kind: "conditional_branch", definition: branch() }];
+  const { id } = created(
+    await weir.owner("POST", AUTOMATIONS, {
+      name: "Empty",
+      triggerType: "manual",
+      config: { inputSchema, steps },
+    }),
+  );
+  await go(`/automations/${id}`);
+  await button("Run").click();
+  await field("Note").fill("");
+  expect(await field("Note").inputValue()).toBe("");
+  await page.getByRole("dialog").getByRole("button", { name: "Run", exact: true }).click();
+  await page.waitForURL(/automation-runs/);
+  expect((await weir.owner("GET", `${AUTOMATIONS}/${id}/runs`)).body.runs[0].input).toEqual({});
+});
+
+test("a form has fields for dates, times, lists of options, options that are numbers, and values or null", async () => {
+  const { page } = seen;
+  const send = await openForm("kinds", {
+    type: "object",
+    properties: {
+      name: { type: ["string", "null"] },
+      code: { anyOf: [{ type: "string" }, { type: "null" }] },
+      paid: { type: ["boolean", "null"] },
+      size: { enum: [0, 1, 2.5] },
+      level: {
+        oneOf: [
+          { const: 1, title: "Low" },
+          { const: 2, title: "High" },
+        ],
+      },
+      colors: { type: "array", items: { enum: ["red", "green", "blue"] } },
+      day: { type: "string", format: "date" },
+      at: { type: ["string", "null"], format: "date-time" },
+      opens: { type: "string", format: "time", default: "09:30:00Z" },
+      exact: { type: "string", format: "date-time", default: "2026-01-31T08:15:30.5Z" },
+    },
+    required: ["name", "code", "size", "paid"],
+  });
+  await field("Name").fill("  12  ");
+  await field("Code").fill("true");
+  await picker("Size").selectOption("0");
+  await picker("Level").selectOption("High");
+  await page.getByLabel("blue").check();
+  await page.getByLabel("red").check();
+  await page.getByLabel("Day").fill("2026-01-31");
+  await page.getByLabel("At", { exact: true }).fill("2026-07-31T08:15");
+  await page.getByText("UTC (your time zone)").waitFor();
+  expect(await field("Exact").inputValue()).toBe("2026-01-31T08:15:30.5Z");
+  const answers = {
+    name: "  12  ",
+    code: "true",
+    paid: null,
+    size: 0,
+    level: 2,
+    colors: ["red", "blue"],
+    day: "2026-01-31",
+    at: "2026-07-31T08:15:00.000Z",
+    opens: "09:30:00Z",
+    exact: "2026-01-31T08:15:30.5Z",
+  };
+  const first = await send();
+  expect([JSON.parse(first.body ?? ""), first.status]).toEqual([answers, 202]);
+  await button("Send another response").click();
+  await picker("Size").selectOption("2.5");
+  await picker("Paid").selectOption("No");
+  await page.getByLabel("Opens").fill("10:00");
+  await page.getByLabel("green").check();
+  await page.getByLabel("green").uncheck();
+  await field("Exact").fill("");
+  const second = await send();
+  const least = { name: null, code: null, paid: false, size: 2.5, opens: "10:00:00+00:00" };
+  expect([JSON.parse(second.body ?? ""), second.status]).toEqual([least, 202]);
+});
+
+test("a date that isn't complete is refused instead of left out", async () => {
+  const { page } = seen;
+  const schema = { type: "object", properties: { day: { type: "string", format: "date" } } };
+  const send = await openForm("half", schema);
+  await page.getByLabel("Day").focus();
+  await page.keyboard.type("0131");
+  await button("Send").click();
+  await page.locator("input:invalid:focus").waitFor();
+  await page.getByLabel("Day").fill("2026-01-31");
+  expect((await send()).body).toBe('{"day":"2026-01-31"}');
+});
+
 test("invalid JSON in a field is shown, and nothing is sent or published before it is fixed", async () => {
   const { page, weir, go, write } = seen;
   const json = { type: "object", properties: { opts: {} } };

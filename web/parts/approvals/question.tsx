@@ -7,7 +7,7 @@ import { Button } from "../base/button.tsx";
 import { TextField } from "../base/labelled.tsx";
 import { Section } from "../base/page.tsx";
 import { Tree } from "../base/tree.tsx";
-import { Faults, SchemaForm, type Values } from "../form/form.tsx";
+import { AnswerForm, Faults, type Values } from "../form/form.tsx";
 import { faultsOf, messagesBy, Refusal } from "../form/frame.tsx";
 import { propertiesOf, startValue } from "../form/schema.ts";
 
@@ -26,7 +26,7 @@ interface Props {
 export function Question({ of, aside, children }: Props) {
   const { id, title, description, formSchema, context, decisionType } = of;
   const may = useMay("member");
-  const [answer, setAnswer] = useState<Values>(() => startValue(formSchema ?? {}));
+  const [answer, setAnswer] = useState<Values>(() => startValue(formSchema ?? {}, true));
   const [reason, setReason] = useState("");
   const decided = {
     touches: ["/approvals", "/decisions", "/action-runs", "/automation-runs", "/overview"] as const,
@@ -85,7 +85,7 @@ export function Question({ of, aside, children }: Props) {
           {may && formSchema && (
             <div data-answer>
               {propertiesOf(formSchema).length > 0 ? (
-                <SchemaForm
+                <AnswerForm
                   schema={formSchema}
                   value={answer}
                   onChange={setAnswer}
@@ -93,7 +93,7 @@ export function Question({ of, aside, children }: Props) {
                   faults={faultsOf(error)}
                 />
               ) : (
-                <SchemaForm
+                <AnswerForm
                   schema={AS_JSON}
                   value={{ formResponse: answer }}
                   onChange={({ formResponse }) => setAnswer((formResponse ?? {}) as Values)}

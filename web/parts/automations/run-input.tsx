@@ -11,7 +11,7 @@ import { jsonProblem } from "../base/texts.ts";
 import { When } from "../base/time.tsx";
 import { Tree } from "../base/tree.tsx";
 import { Code } from "../editor/code.tsx";
-import { SchemaForm, type Values } from "../form/form.tsx";
+import { AnswerForm, type Values } from "../form/form.tsx";
 import { propertiesOf, startValue } from "../form/schema.ts";
 import { type KnownInput, PINNED, useKnownInputs, useValueOf } from "./known-inputs.ts";
 
@@ -25,14 +25,15 @@ interface Kept {
   /** `form`, `json`, `none`, or the ID of a known input. */
   way: string | null;
   text: string;
-  values: Values;
+  /** Null until the form is changed. */
+  values: Values | null;
 }
 
 const keyOf = (id: string) => `run-input.${id}`;
 
 function read(id: string): Kept {
   const text = readDraft(keyOf(id));
-  return text === null ? { way: null, text: "", values: {} } : (JSON.parse(text) as Kept);
+  return text === null ? { way: null, text: "", values: null } : (JSON.parse(text) as Kept);
 }
 
 interface Options {
@@ -76,8 +77,7 @@ export function useRunInput({ automation, config, takesRuns, onPin }: Options) {
     setProblem(null);
     keepDraft(keyOf(id), JSON.stringify(next));
   };
-  const values =
-    canDraw && Object.keys(kept.values).length === 0 ? (startValue(schema) as Values) : kept.values;
+  const values = kept.values ?? startValue(schema ?? {}, true);
 
   /** Null if the entered text is invalid. The field shows why. */
   const take = (): RunInput | null => {
@@ -113,7 +113,7 @@ export function useRunInput({ automation, config, takesRuns, onPin }: Options) {
         )}
       </Labelled>
       {way === "form" && schema && (
-        <SchemaForm
+        <AnswerForm
           schema={schema}
           value={values}
           onChange={(next) => put({ values: next })}

@@ -10,7 +10,7 @@ import { jsonProblem } from "../base/texts.ts";
 import { inWords, sized } from "../base/time.tsx";
 import { Tree } from "../base/tree.tsx";
 import { Code } from "../editor/code.tsx";
-import { Faults, SchemaForm, type Values } from "../form/form.tsx";
+import { AnswerForm, Faults, type Values } from "../form/form.tsx";
 import { faultsOf, Refusal } from "../form/frame.tsx";
 import { propertiesOf, startValue } from "../form/schema.ts";
 
@@ -22,7 +22,7 @@ interface Props {
 
 /** Calls an endpoint or tool once, with the entered arguments. */
 export function EndpointTester({ api, name, schema }: Props) {
-  const [input, setInput] = useState<Values>(() => startValue(schema ?? {}));
+  const [input, setInput] = useState<Values>(() => startValue(schema ?? {}, true));
   const [text, setText] = useState("{}");
   const [problem, setProblem] = useState<string | null>(null);
   const test = useChange("POST /api/v1/api-catalog/{api_id}/endpoints/{name}/test", {
@@ -55,7 +55,7 @@ export function EndpointTester({ api, name, schema }: Props) {
         <Refusal error={test.error} />
         <Faults of={faultsOf(test.error)} drawn={isForm ? [["body", "input"]] : []} />
         {isForm ? (
-          <SchemaForm
+          <AnswerForm
             schema={schema}
             value={input}
             onChange={setInput}

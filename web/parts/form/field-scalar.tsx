@@ -3,11 +3,12 @@ import { t } from "../../texts/text.ts";
 import { Labelled } from "../base/labelled.tsx";
 import { Code } from "../editor/code.tsx";
 import { TemplateText } from "../editor/template-text.tsx";
+import { IsAnswer } from "./answer.ts";
 import { type FieldProps, messagesOf } from "./field-frame.tsx";
 import { FilesHere } from "./files-here.ts";
 import { PickerField } from "./picker-field.tsx";
 import { pickerOf } from "./pickers.ts";
-import { aboutOf, type Drawn, titleOf } from "./schema.ts";
+import { aboutOf, allowsNull, type Drawn, titleOf } from "./schema.ts";
 import { toNumber, useTyped } from "./typed.ts";
 
 type ScalarDrawn = Extract<Drawn, { as: "choice" | "yes" | "number" | "text" | "lines" }>;
@@ -25,11 +26,13 @@ export function Scalar({
   tables,
 }: FieldProps & { drawn: ScalarDrawn }) {
   const connectionId = useContext(FilesHere);
+  const isAnswer = useContext(IsAnswer);
   const fallback = schema.default;
-  const hint = fallback === undefined || typeof fallback === "object" ? "" : String(fallback);
+  const hint = isAnswer || fallback === undefined || typeof fallback === "object" ? "" : String(fallback);
   const title = titleOf(name, schema);
   if (drawn.as === "yes") {
-    const isOn = typeof value === "boolean" ? value : fallback === true;
+    const isOn = typeof value === "boolean" ? value : !isAnswer && fallback === true;
+    const isOpen = isAnswer && allowsNull(schema);
     return (
       <Labelled
         label={title}
@@ -38,13 +41,13 @@ export function Scalar({
         fault={messagesOf(faults)}
       >
         {(wiring) =>
-          isRequired && fallback === undefined ? (
+          isOpen || (isRequired && fallback === undefined) ? (
             <Choice
               wiring={wiring}
               value={typeof value === "boolean" ? String(value) : ""}
               options={yesOrNo()}
               none="–"
-              isRequired
+              isRequired={isRequired}
               onChange={(next) => onChange(next === "" ? undefined : next === "true")}
             />
           ) : (
@@ -62,7 +65,7 @@ export function Scalar({
   }
   const about =
     drawn.as === "choice"
-      ? (drawn.options.find((option) => option.value === value)?.about ?? aboutOf(schema))
+      ? (drawn.options.find((option) => option.is === value)?.about ?? aboutOf(schema))
       : aboutOf(schema);
   return (
     <Labelled
@@ -81,11 +84,14 @@ export function Scalar({
           return (
             <Choice
               wiring={wiring}
-              value={typeof value === "string" ? value : ""}
+              value={value === undefined || value === null ? "" : String(value)}
               options={drawn.options}
               none={hint ? t("{value} (default)", { value: hint }) : "–"}
               isRequired={isRequired}
-              onChange={(next) => onChange(next || undefined)}
+              onChange={(next) => {
+                const option = drawn.options.find((each) => each.value === next);
+                onChange(next === "" ? undefined : option ? option.is : next);
+              }}
             />
           );
         }

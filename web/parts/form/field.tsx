@@ -3,6 +3,8 @@ import { useContext, useRef, useState } from "react";
 import type { Schema } from "../../calls.ts";
 import { t } from "../../texts/text.ts";
 import { Button, IconButton } from "../base/button.tsx";
+import { IsAnswer } from "./answer.ts";
+import { Choices, TimeField } from "./field-answer.tsx";
 import { asObject, type FieldProps, Frame, messagesOf } from "./field-frame.tsx";
 import { JsonField } from "./field-json.tsx";
 import { Pairs } from "./field-pairs.tsx";
@@ -10,6 +12,7 @@ import { Scalar } from "./field-scalar.tsx";
 import { FilesHere } from "./files-here.ts";
 import {
   aboutOf,
+  allowsNull,
   type Drawn,
   drawnAs,
   isShort,
@@ -20,12 +23,17 @@ import {
 } from "./schema.ts";
 
 /** Fields that show and edit text. */
-const WITH_TEXT: readonly Drawn["as"][] = ["choice", "number", "text", "json"];
+const WITH_TEXT: readonly Drawn["as"][] = ["choice", "number", "time", "text", "json"];
 
 /** A field of a generated form, as its schema requires. */
-export function Field(props: FieldProps) {
-  const { name, schema } = props;
-  const drawn = drawnAs(name, schema);
+export function Field(field: FieldProps) {
+  const { name, schema, onChange } = field;
+  const isAnswer = useContext(IsAnswer);
+  const drawn = drawnAs(name, schema, isAnswer);
+  const isNull = isAnswer && field.isRequired && allowsNull(schema);
+  const props = isNull
+    ? { ...field, isRequired: false, onChange: (next: unknown) => onChange(next ?? null) }
+    : field;
   // A template takes the place of any value.
   if (typeof props.value === "string" && !WITH_TEXT.includes(drawn.as))
     return <Scalar {...props} drawn={{ as: "text", isSecret: false, isLong: false }} />;
@@ -40,6 +48,10 @@ export function Field(props: FieldProps) {
       return <Shapes {...props} of={drawn.of} />;
     case "pairs":
       return <Pairs {...props} of={drawn.of} />;
+    case "choices":
+      return <Choices {...props} options={drawn.options} />;
+    case "time":
+      return <TimeField {...props} type={drawn.type} />;
     case "json":
       return <JsonField {...props} />;
     default:
@@ -58,6 +70,7 @@ function Inner({
 }: Omit<FieldProps, "name" | "schema" | "isRequired"> & { of: Schema; without?: string }) {
   const now = asObject(value);
   const outer = useContext(FilesHere);
+  const isAnswer = useContext(IsAnswer);
   const { connectionId } = now;
   return (
     <FilesHere value={typeof connectionId === "string" && connectionId !== "" ? connectionId : outer}>
@@ -65,7 +78,10 @@ function Inner({
         {propertiesOf(of)
           .filter(([name]) => name !== without)
           .map(([name, schema]) => (
-            <div key={name} className={isShort(name, schema) ? "min-w-0" : "min-w-0 @md:col-span-2"}>
+            <div
+              key={name}
+              className={isShort(name, schema, isAnswer) ? "min-w-0" : "min-w-0 @md:col-span-2"}
+            >
               <Field
                 name={name}
                 schema={schema}
@@ -92,7 +108,8 @@ function Inner({
 /** An optional object. */
 function Group({ of, ...props }: FieldProps & { of: Schema }) {
   const { name, schema, isRequired, value, faults, onChange } = props;
-  const isThere = isRequired || value !== undefined;
+  const isAnswer = useContext(IsAnswer);
+  const isThere = isRequired || (value ?? undefined) !== undefined;
   return (
     <Frame
       title={titleOf(name, schema)}
@@ -107,7 +124,7 @@ function Group({ of, ...props }: FieldProps & { of: Schema }) {
             onClick={() => onChange(undefined)}
           />
         ) : (
-          <Button kind="quiet" icon={Plus} onClick={() => onChange(startValue(of))}>
+          <Button kind="quiet" icon={Plus} onClick={() => onChange(startValue(of, isAnswer))}>
             {t("Set")}
           </Button>
         ))
@@ -123,8 +140,9 @@ function Items({ of, ...props }: FieldProps & { of: Schema }) {
   const { name, schema, value, faults, onChange } = props;
   const items = Array.isArray(value) ? value : [];
   const list = useRef<HTMLOListElement>(null);
+  const isAnswer = useContext(IsAnswer);
   const add = () => {
-    onChange([...items, startValue(of)]);
+    onChange([...items, startValue(of, isAnswer)]);
     // Focuses the first field of the new item.
     requestAnimationFrame(() =>
       list.current?.lastElementChild?.querySelector<HTMLElement>("input, textarea, select")?.focus(),
@@ -185,8 +203,9 @@ const shapeOf = (of: readonly Shape[], value: unknown) =>
 /** An object with one of several shapes, selected by title. */
 function Shapes({ of, ...props }: FieldProps & { of: readonly Shape[] }) {
   const { name, schema, isRequired, value, faults, onChange } = props;
+  const isAnswer = useContext(IsAnswer);
   const [picked, setPicked] = useState<string | null>(null);
-  const isThere = isRequired || value !== undefined;
+  const isThere = isRequired || (value ?? undefined) !== undefined;
   const chosen = isThere ? (of.find((shape) => shape.name === picked) ?? shapeOf(of, value)) : undefined;
   return (
     <Frame
@@ -201,7 +220,7 @@ function Shapes({ of, ...props }: FieldProps & { of: readonly Shape[] }) {
           onChange={({ target }) => {
             const shape = of.find((each) => each.name === target.value);
             setPicked(shape?.name ?? null);
-            onChange(shape ? startValue(shape.schema) : undefined);
+            onChange(shape ? startValue(shape.schema, isAnswer) : undefined);
           }}
         >
           {!isRequired && <option value="">{t("None")}</option>}
@@ -219,6 +238,7 @@ function Shapes({ of, ...props }: FieldProps & { of: readonly Shape[] }) {
 /** An object with one of several shapes, distinguished by a field. */
 function Variants({ drawn, ...props }: FieldProps & { drawn: Extract<Drawn, { as: "variants" }> }) {
   const { name, schema, isRequired, value, faults, onChange } = props;
+  const isAnswer = useContext(IsAnswer);
   const chosen = drawn.of.find((variant) => variant.name === asObject(value)[drawn.tag]);
   return (
     <Frame
@@ -230,7 +250,11 @@ function Variants({ drawn, ...props }: FieldProps & { drawn: Extract<Drawn, { as
           aria-label={titleOf(name, schema)}
           className="field my-1 w-auto"
           value={chosen?.name ?? ""}
-          onChange={(event) => onChange(event.target.value ? { [drawn.tag]: event.target.value } : undefined)}
+          onChange={({ target }) => {
+            const variant = drawn.of.find((each) => each.name === target.value);
+            const start = variant && isAnswer ? startValue(variant.schema, true) : {};
+            onChange(variant && { ...start, [drawn.tag]: variant.name });
+          }}
         >
           {!(isRequired && chosen) && <option value="">{t("None")}</option>}
           {drawn.of.map((variant) => (

@@ -1,8 +1,9 @@
-import { useEffect, useRef } from "react";
+import { useContext, useEffect, useRef } from "react";
 import type { Fault } from "../../api.ts";
 import type { Schema } from "../../calls.ts";
 import { t } from "../../texts/text.ts";
 import { Coded } from "../base/coded.tsx";
+import { IsAnswer } from "./answer.ts";
 import { Field } from "./field.tsx";
 import { isShort, propertiesOf, requiredOf } from "./schema.ts";
 
@@ -28,6 +29,7 @@ interface Props {
 /** A form generated from a JSON Schema of an object. Parts without a form are edited as JSON. */
 export function SchemaForm({ schema, value, onChange, faults = [], at, minor = [], tables }: Props) {
   const box = useRef<HTMLDivElement>(null);
+  const isAnswer = useContext(IsAnswer);
   const own = faults.filter(({ loc }) => at.every((part, index) => loc[index] === part));
   useEffect(() => {
     if (own.length > 0) box.current?.querySelector<HTMLElement>("[aria-invalid=true]")?.focus();
@@ -39,7 +41,7 @@ export function SchemaForm({ schema, value, onChange, faults = [], at, minor = [
   const stray = below.filter(({ loc }) => !known.has(loc[0] ?? ""));
   const isMinor = (name: string) => minor.includes(name) && !required.includes(name);
   const draw = ([name, of]: readonly [string, Schema]) => (
-    <div key={name} className={isShort(name, of) ? "min-w-0" : "min-w-0 @md:col-span-2"}>
+    <div key={name} className={isShort(name, of, isAnswer) ? "min-w-0" : "min-w-0 @md:col-span-2"}>
       <Field
         name={name}
         schema={of}
@@ -88,6 +90,13 @@ export function SchemaForm({ schema, value, onChange, faults = [], at, minor = [
     </div>
   );
 }
+
+/** A form whose values are literal, and sent as they are shown. It starts with `startValue(schema, true)`. */
+export const AnswerForm = (props: Props) => (
+  <IsAnswer value>
+    <SchemaForm {...props} />
+  </IsAnswer>
+);
 
 /** Errors at none of `drawn`, for the top of a form. */
 export function Faults({ of, drawn }: { of: readonly Fault[]; drawn: readonly (readonly string[])[] }) {

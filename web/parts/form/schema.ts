@@ -1,10 +1,20 @@
 import type { Schema } from "../../calls.ts";
 
+interface Option {
+  /** The value as text. */
+  value: string;
+  is: unknown;
+  name?: string;
+  about?: string;
+}
+
 /** How a field of a JSON Schema is rendered. */
 export type Drawn =
-  | { as: "choice"; options: readonly { value: string; name?: string; about?: string }[] }
+  | { as: "choice"; options: readonly Option[] }
+  | { as: "choices"; options: readonly Option[] }
   | { as: "yes" }
   | { as: "number" }
+  | { as: "time"; type: "date" | "time" | "datetime-local" }
   | { as: "text"; isSecret: boolean; isLong: boolean }
   | { as: "lines"; isNumber: boolean }
   | { as: "items"; of: Schema }
@@ -47,25 +57,48 @@ export function allowsText(schema: Schema): boolean {
 export const isAny = (schema: Schema): boolean =>
   schema.type === undefined && schema.enum === undefined && membersOf(schema).length === 0;
 
+/** Returns whether a schema allows null. */
+export function allowsNull(schema: Schema): boolean {
+  if (Array.isArray(schema.enum)) return schema.enum.includes(null);
+  const members = membersOf(schema);
+  return members.length > 0 ? members.some(allowsNull) : [schema.type].flat().includes("null");
+}
+
+const TIMES = new Map([
+  ["date", "date"],
+  ["time", "time"],
+  ["date-time", "datetime-local"],
+] as const);
+
 const LONG_TEXT = 2000;
 const LONG_NAMES = /^(sql|body|markdown|prompt|instructions|description|where|when)$/;
 
-/** Selects the rendering of `schema`. `json` if there is no form for it. */
-export function drawnAs(name: string, schema: Schema): Drawn {
+/**
+ * Selects the rendering of `schema`. `json` if there is no form for it. Unlike an answer, a definition can have a
+ * template in place of a value, so its numbers and times must be typed.
+ */
+export function drawnAs(name: string, schema: Schema, isAnswer = false): Drawn {
   const members = membersOf(schema).filter((member) => member.type !== "null");
   if (members.length === 1 && members[0])
-    return drawnAs(name, { ...schema, anyOf: undefined, ...members[0] });
-  if (members.length > 1) return drawnUnion(members);
-  if (Array.isArray(schema.enum) && schema.enum.every((each) => typeof each === "string")) {
-    return { as: "choice", options: schema.enum.map((value: string) => ({ value })) };
+    return drawnAs(name, { ...schema, anyOf: undefined, oneOf: undefined, ...members[0] }, isAnswer);
+  if (members.length > 1) return drawnUnion(members, isAnswer);
+  if (Array.isArray(schema.enum)) {
+    const options = optionsOf(
+      schema.enum.filter((each) => each !== null).map((is) => ({ const: is })),
+      isAnswer,
+    );
+    if (options) return { as: "choice", options };
   }
-  switch (schema.type) {
+  const [type, ...others] = [schema.type].flat().filter((each) => each !== "null");
+  const time = isAnswer && TIMES.get(schema.format as "date");
+  switch (others.length === 0 && type) {
     case "boolean":
       return { as: "yes" };
     case "integer":
     case "number":
       return { as: "number" };
     case "string":
+      if (time) return { as: "time", type: time };
       return {
         as: "text",
         isSecret: schema.format === "password" || schema.writeOnly === true,
@@ -75,7 +108,7 @@ export function drawnAs(name: string, schema: Schema): Drawn {
           (Number(schema.maxLength ?? 0) > LONG_TEXT && schema.format === undefined),
       };
     case "array":
-      return drawnArray(asSchema(schema.items) ?? {});
+      return drawnArray(asSchema(schema.items) ?? {}, isAnswer);
     case "object":
       return drawnObject(schema);
     default:
@@ -83,17 +116,22 @@ export function drawnAs(name: string, schema: Schema): Drawn {
   }
 }
 
-function drawnUnion(members: readonly Schema[]): Drawn {
-  if (members.every(({ const: value }) => typeof value === "string")) {
-    return {
-      as: "choice",
-      options: members.map(({ const: value, title, description }) => ({
-        value: String(value),
-        ...(typeof title === "string" ? { name: title } : {}),
-        ...(typeof description === "string" ? { about: description } : {}),
-      })),
-    };
-  }
+/** Options for schemas with one value each. Null if they have no distinct texts. */
+function optionsOf(schemas: readonly Schema[], isAnswer: boolean): Option[] | null {
+  const types = isAnswer ? ["string", "number", "boolean"] : ["string"];
+  if (!schemas.every(({ const: is }) => types.includes(typeof is))) return null;
+  const options = schemas.map(({ const: is, title, description }) => ({
+    value: String(is),
+    is,
+    ...(typeof title === "string" ? { name: title } : {}),
+    ...(typeof description === "string" ? { about: description } : {}),
+  }));
+  return new Set(options.map(({ value }) => value)).size === options.length ? options : null;
+}
+
+function drawnUnion(members: readonly Schema[], isAnswer: boolean): Drawn {
+  const options = optionsOf(members, isAnswer);
+  if (options) return { as: "choice", options };
   const [first] = members;
   const tag = propertiesOf(first ?? {}).find(([, { const: value }]) => typeof value === "string")?.[0];
   const named = members.map((schema) => ({
@@ -109,7 +147,9 @@ function drawnUnion(members: readonly Schema[]): Drawn {
     : { as: "json" };
 }
 
-function drawnArray(items: Schema): Drawn {
+function drawnArray(items: Schema, isAnswer: boolean): Drawn {
+  const item = isAnswer && drawnAs("", items, isAnswer);
+  if (item && item.as === "choice") return { as: "choices", options: item.options };
   if (items.type === "string" && !items.enum) return { as: "lines", isNumber: false };
   if (items.type === "integer" || items.type === "number") return { as: "lines", isNumber: true };
   if (items.type === "object" && propertiesOf(items).length > 0) return { as: "items", of: items };
@@ -124,12 +164,13 @@ function drawnObject(schema: Schema): Drawn {
 }
 
 /** Returns whether a field is short enough for half a row. */
-export function isShort(name: string, schema: Schema): boolean {
-  const drawn = drawnAs(name, schema);
+export function isShort(name: string, schema: Schema, isAnswer: boolean): boolean {
+  const drawn = drawnAs(name, schema, isAnswer);
   return (
     drawn.as === "choice" ||
     drawn.as === "number" ||
     drawn.as === "yes" ||
+    drawn.as === "time" ||
     (drawn.as === "text" && !drawn.isLong)
   );
 }
@@ -149,12 +190,21 @@ export const titleOf = (name: string, schema: Schema): string =>
 export const aboutOf = (schema: Schema): string | null =>
   typeof schema.description === "string" ? schema.description : null;
 
-/** Defaults of required fields in the schema. */
-export function startValue(schema: Schema): Record<string, unknown> {
+/**
+ * The value with which a form starts: the defaults of required fields. An answer has all defaults, because it is sent
+ * as shown and the API adds none.
+ */
+export function startValue(schema: Schema, isAnswer = false): Record<string, unknown> {
   const value: Record<string, unknown> = {};
   for (const [name, of] of propertiesOf(schema)) {
-    if (of.default !== undefined && requiredOf(schema).includes(name)) value[name] = of.default;
+    const isRequired = requiredOf(schema).includes(name);
+    if (of.default !== undefined && (isRequired || isAnswer)) value[name] = of.default;
     else if (of.const !== undefined) value[name] = of.const;
+    else if (isRequired && isAnswer) {
+      const inner = startValue(of, true);
+      if (allowsNull(of)) value[name] = null;
+      else if (Object.keys(inner).length > 0) value[name] = inner;
+    }
   }
   return value;
 }

@@ -8,7 +8,7 @@ import { t } from "../../texts/text.ts";
 import { Button } from "../base/button.tsx";
 import { Locked } from "../base/locked.tsx";
 import { Empty, Failed, Loading } from "../base/page.tsx";
-import { Faults, SchemaForm, type Values } from "../form/form.tsx";
+import { AnswerForm, Faults, type Values } from "../form/form.tsx";
 import { faultsOf, Refusal } from "../form/frame.tsx";
 import { startValue } from "../form/schema.ts";
 
@@ -36,7 +36,7 @@ export default function FormPage({ organization, path }: { organization: string;
 
 function Fields({ form, to }: { form: Form; to: string }) {
   const { title, description, schema, submitLabel } = form;
-  const [answers, setAnswers] = useState<Values>(() => startValue(schema));
+  const [answers, setAnswers] = useState<Values>(() => startValue(schema, true));
   const isSending = useRef(false);
   const [state, setState] = useState<"open" | "sending" | "sent">("open");
   const [error, setError] = useState<Error | null>(null);
@@ -48,7 +48,7 @@ function Fields({ form, to }: { form: Form; to: string }) {
         action={
           <Button
             onClick={() => {
-              setAnswers(startValue(schema));
+              setAnswers(startValue(schema, true));
               setState("open");
             }}
           >
@@ -93,7 +93,7 @@ function Fields({ form, to }: { form: Form; to: string }) {
       <Refusal error={error} />
       <Faults of={faultsOf(error)} drawn={[["body"]]} />
       <Locked isOn={state === "sending"}>
-        <SchemaForm
+        <AnswerForm
           schema={schema}
           value={answers}
           onChange={setAnswers}
