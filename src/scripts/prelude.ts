@@ -4,25 +4,60 @@
  */
 export const PRELUDE = `(() => {
   "use strict";
-  const { __now: now, __seed: seed, __say: say, __ask: ask, Array, BigInt, Date, Error, JSON, Math, Number, Object, Promise, Reflect, String } = globalThis;
+  const { __now: now, __seed: seed, __say: say, __ask: ask, Array, ArrayBuffer, BigInt, Date, Error, JSON, Map, Math, Number, Object, Promise, RangeError, Reflect, Set, String, TypeError } = globalThis;
   for (const name of ["__now", "__seed", "__say", "__ask", "performance"]) delete globalThis[name];
   const { apply, construct } = Reflect;
   const { parse, stringify } = JSON;
   const { isArray } = Array;
-  const { isSafeInteger } = Number;
+  const { isFinite, isSafeInteger } = Number;
+  const { getPrototypeOf, keys, defineProperty } = Object;
   const { slice, charCodeAt, replaceAll, toWellFormed } = String.prototype;
   const { join, map } = Array.prototype;
   const { then } = Promise.prototype;
 
+  const giveJson = (prototype, toJSON) =>
+    defineProperty(prototype, "toJSON", { value: toJSON, writable: true, configurable: true });
+
   // JSON has no such numbers: those that a double holds are numbers, greater ones text, as everywhere.
-  Object.defineProperty(BigInt.prototype, "toJSON", {
-    value: function toJSON() {
-      const number = Number(this);
-      return isSafeInteger(number) ? number : String(this);
-    },
-    writable: true,
-    configurable: true,
+  giveJson(BigInt.prototype, function toJSON() {
+    const number = Number(this);
+    return isSafeInteger(number) ? number : String(this);
   });
+
+  // JSON.stringify makes {} of these, and null of an invalid Date. What leaves the script must not be lost like that.
+  let isLeaving = false;
+  const toJson = (value, replacer) => {
+    isLeaving = true;
+    try {
+      return stringify(value, replacer);
+    } finally {
+      isLeaving = false;
+    }
+  };
+  const iterator = getPrototypeOf(getPrototypeOf([].values()));
+  const asyncIterator = getPrototypeOf(getPrototypeOf((async function* () {}).prototype));
+  for (const [prototype, problem] of [
+    [Map.prototype, "A Map isn't JSON. Convert it with Object.fromEntries(map) or [...map]."],
+    [Set.prototype, "A Set isn't JSON. Convert it with [...set]."],
+    [iterator, "An iterator isn't JSON. Convert it with [...iterator]."],
+    [asyncIterator, "An async iterator isn't JSON. Collect its values with for await."],
+    [Promise.prototype, "A promise isn't JSON. Await it, or a list of them with await Promise.all(list)."],
+    [ArrayBuffer.prototype, "An ArrayBuffer isn't JSON. Convert it with [...new Uint8Array(buffer)]."],
+  ])
+    giveJson(prototype, function toJSON() {
+      if (isLeaving) throw new TypeError(problem);
+      return this;
+    });
+  const dateToJson = Date.prototype.toJSON;
+  giveJson(Date.prototype, function toJSON(key) {
+    const json = apply(dateToJson, this, [key]);
+    if (isLeaving && json === null) throw new RangeError("An invalid Date isn't JSON. Check the text that it was created from.");
+    return json;
+  });
+  const isBindable = (key, value) => {
+    if (typeof value !== "number" || isFinite(value)) return value;
+    throw new RangeError("A parameter can't be " + value + ". Write '" + value + "'::DOUBLE in the SQL, or use null.");
+  };
 
   let state = seed >>> 0 || 1;
   Math.random = () => {
@@ -39,17 +74,49 @@ export const PRELUDE = `(() => {
   const RealDate = Date;
   Clock.prototype = RealDate.prototype;
   Clock.prototype.constructor = Clock;
-  Object.defineProperty(Clock, "prototype", { writable: false });
-  Object.defineProperty(Clock, "length", { value: 7 });
+  defineProperty(Clock, "prototype", { writable: false });
+  defineProperty(Clock, "length", { value: 7 });
   for (const [name, value] of [["now", () => now], ["parse", RealDate.parse], ["UTC", RealDate.UTC]])
-    Object.defineProperty(Clock, name, { value, writable: true, configurable: true });
-  Object.defineProperty(globalThis, "Date", { value: Clock, writable: true, configurable: true });
+    defineProperty(Clock, name, { value, writable: true, configurable: true });
+  defineProperty(globalThis, "Date", { value: Clock, writable: true, configurable: true });
 
   const short = (value, length) => apply(slice, String(value ?? ""), [0, length]);
+  const MAX_SHOWN = 4096;
+  const MAX_LEVELS = 16;
+  const listed = (open, values, show, close) => {
+    let text = open;
+    for (const value of values) {
+      if (text.length > MAX_SHOWN) return text + ",…" + close;
+      text += (text === open ? "" : ",") + show(value);
+    }
+    return text + close;
+  };
+  /** JSON, and a readable text of what JSON can't hold. */
+  const readable = (value, above) => {
+    if (typeof value === "string") return stringify(value);
+    if (typeof value === "bigint") return value + "n";
+    if (typeof value !== "object" || value === null || value instanceof Error) return String(value);
+    for (const each of above) if (each === value) return "[Circular]";
+    if (above.length >= MAX_LEVELS) return "…";
+    const show = (inner) => readable(inner, [...above, value]);
+    if (isArray(value)) return listed("[", value, show, "]");
+    if (value instanceof Map)
+      return listed("Map(" + value.size + ") {", value, ([key, item]) => show(key) + "=>" + show(item), "}");
+    if (value instanceof Set) return listed("Set(" + value.size + ") {", value, show, "}");
+    if (value instanceof RealDate) return stringify(value.toJSON() ?? String(value));
+    const own = typeof value.toJSON === "function" ? value.toJSON() : value;
+    if (own !== value) return show(own);
+    const names = keys(value);
+    if (names.length === 0 && apply(Object.prototype.toString, value, []) !== "[object Object]") return String(value);
+    return listed("{", names, (name) => stringify(name) + ":" + show(value[name]), "}");
+  };
   const shown = (value) => {
     if (typeof value === "string") return value;
-    if (value instanceof Error) return String(value);
-    return stringify(value) ?? String(value);
+    try {
+      return readable(value, []);
+    } catch {
+      return "[unreadable]";
+    }
   };
   const scriptConsole = {};
   // Each call of the host costs memory that the script does not get back.
@@ -57,27 +124,27 @@ export const PRELUDE = `(() => {
   for (const level of ["debug", "info", "warn", "error"])
     scriptConsole[level] = (...values) => {
       if (!isHeard) return;
-      const line = short(apply(join, apply(map, values, [(value) => shown(value)]), [" "]), 4096);
+      const line = short(apply(join, apply(map, values, [(value) => shown(value)]), [" "]), MAX_SHOWN);
       // A NUL would end the text on its way out.
       if (isHeard) isHeard = say(level, apply(replaceAll, apply(toWellFormed, line, []), ["\\0", "\\u2400"]));
     };
   scriptConsole.log = scriptConsole.info;
-  Object.defineProperty(globalThis, "console", { value: Object.freeze(scriptConsole), writable: true, configurable: true });
+  defineProperty(globalThis, "console", { value: Object.freeze(scriptConsole), writable: true, configurable: true });
 
-  const call = (name, args) => {
+  const call = async (name, args, replacer) => {
     const { stack } = new Error();
     const failed = (text) => {
       const { message, code } = parse(text);
       const error = new Error(message);
-      Object.defineProperty(error, "code", { value: code, enumerable: true });
-      Object.defineProperty(error, "stack", { value: stack });
+      defineProperty(error, "code", { value: code, enumerable: true });
+      defineProperty(error, "stack", { value: stack });
       throw error;
     };
-    return apply(then, ask(name, stringify(args)), [(text) => parse(text), failed]);
+    return apply(then, ask(name, toJson(args, replacer)), [(text) => parse(text), failed]);
   };
   const weir = Object.freeze({
     now: new Clock().toISOString(),
-    sql: (text, parameters) => call("sql", [text, parameters]),
+    sql: (text, parameters) => call("sql", [text, parameters], isBindable),
     http: (connection, request) => call("http", [connection, request]),
   });
 
@@ -85,7 +152,7 @@ export const PRELUDE = `(() => {
     /** A promise of the output's JSON. */
     run: async (main, input) => {
       const output = await main(parse(input), weir);
-      const json = stringify(output) ?? "null";
+      const json = toJson(output) ?? "null";
       return { json, items: isArray(output) ? output.length : -1 };
     },
     /** A part of a text that begins at a place, and breaks no character apart. */
@@ -95,7 +162,9 @@ export const PRELUDE = `(() => {
     },
     describe: (error) => {
       if (typeof error !== "object" || error === null) return stringify({ message: short(error, 1000) });
-      return stringify({ name: short(error.name, 100), message: short(error.message, 1000), stack: short(error.stack, 4000) });
+      const { name, message } = error;
+      if (!name && !message) return stringify({ message: short("The script threw " + shown(error), 1000) });
+      return stringify({ name: short(name, 100), message: short(message, 1000), stack: short(error.stack, 4000) });
     },
   };
 })()`;

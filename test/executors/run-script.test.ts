@@ -170,6 +170,66 @@ export default function (input: { orders: Order[] }): number {
     });
   });
 
+  test("can't return what JSON would make empty, and the error says how to convert it", async () => {
+    for (const [value, message] of [
+      [
+        "new Map([[1, 2]])",
+        "TypeError: A Map isn't JSON. Convert it with Object.fromEntries(map) or [...map].",
+      ],
+      ["[{ tags: new Set([1]) }]", "TypeError: A Set isn't JSON. Convert it with [...set]."],
+      ["[1].values()", "TypeError: An iterator isn't JSON. Convert it with [...iterator]."],
+      ["new Map().entries()", "TypeError: An iterator isn't JSON. Convert it with [...iterator]."],
+      ["(function* () { yield 1; })()", "TypeError: An iterator isn't JSON. Convert it with [...iterator]."],
+      [
+        "[(async function* () { yield 1; })()]",
+        "TypeError: An async iterator isn't JSON. Collect its values with for await.",
+      ],
+      [
+        "[Promise.resolve(1)]",
+        "TypeError: A promise isn't JSON. Await it, or a list of them with await Promise.all(list).",
+      ],
+      [
+        "({ bytes: new Uint8Array(2).buffer })",
+        "TypeError: An ArrayBuffer isn't JSON. Convert it with [...new Uint8Array(buffer)].",
+      ],
+      [
+        "({ at: new Date(NaN) })",
+        "RangeError: An invalid Date isn't JSON. Check the text that it was created from.",
+      ],
+    ])
+      expect(await errorOf(`export default () => ${value}`)).toMatchObject({ code: "script_error", message });
+    const usual = `class Tags extends Set { toJSON() { return [...this]; } }
+export default () => [JSON.stringify([new Map([[1, 2]]), new Date(NaN)]), new Tags([1]), new Date(0), NaN];`;
+    expect(await outputOf(usual)).toEqual(["[{},null]", [1], "1970-01-01T00:00:00.000Z", null]);
+  });
+
+  test("logs every value readably, and is not failed by its log", async () => {
+    const source = `export default () => {
+  const circle = { a: [1] };
+  circle.a.push(circle);
+  console.log(NaN, -Infinity, 10n, new Map([[1, { a: NaN }]]), new Set(["x"]), undefined, [undefined]);
+  console.log(circle, new Date(NaN), [new Date(0)], /a/, Promise.resolve(1), [].values(), {}, Symbol("s"));
+  console.log({ get a() { throw new Error("no"); } }, { toJSON: () => "mine" }, [new TypeError("odd")], Object.create(null));
+  const shared = [1, 2];
+  console.log([shared, shared]);
+  console.log(Array.from({ length: 100_000 }, (_, at) => at));
+  let deep = [];
+  for (let i = 0; i < 100_000; i++) deep = [deep];
+  console.log(deep);
+}`;
+    const { status, result } = await run(source);
+    const lines = result.logs.map(({ message }: { message: string }) => message);
+    expect([status, ...lines.slice(0, 4)]).toEqual([
+      "completed",
+      'NaN -Infinity 10n Map(1) {1=>{"a":NaN}} Set(1) {"x"} undefined [undefined]',
+      '{"a":[1,[Circular]]} "Invalid Date" ["1970-01-01T00:00:00.000Z"] /a/ [object Promise] [object Array Iterator] {} Symbol(s)',
+      '[unreadable] "mine" [TypeError: odd] {}',
+      "[[1,2],[1,2]]",
+    ]);
+    expect(lines[4]).toHaveLength(4096);
+    expect(lines[5]).toBe(`${"[".repeat(16)}…${"]".repeat(16)}`);
+  });
+
   test("returns the same output for the same input: its clock is stopped and its random numbers depend on the input", async () => {
     const source = `export default async () => {
   const before = [Date.now(), new Date().toISOString()];
@@ -260,6 +320,8 @@ export default (input: A) => {
     for (const [thrown, message] of [
       ['{ message: "mine" }', "mine"],
       ['"a text"', "a text"],
+      ["{ a: 1 }", 'The script threw {"a":1}'],
+      ["[]", "The script threw []"],
       ["null", "The script threw an error without a message."],
       ["new Proxy({}, { get() { throw 1 } })", "The script failed."],
     ])
@@ -317,7 +379,6 @@ export default (input: A) => {
   deepTest(
     "can't return what isn't JSON, or too much of it",
     async () => {
-      expect(await errorOf("export default () => 10n")).toMatchObject({ code: "script_error" });
       expect(await errorOf("export default () => { const a = {}; a.a = a; return a }")).toMatchObject({
         code: "script_error",
       });
@@ -430,6 +491,30 @@ describe("weir.sql", () => {
   try { await weir.sql("SELECT * FROM nowhere") } catch (error) { return [error.code, error instanceof Error] }
 }`;
     expect(await outputOf(caught, { grants })).toEqual(["sql_error", true]);
+  });
+
+  test("takes no parameter that JSON would change, and its error can be caught", async () => {
+    for (const [parameters, message] of [
+      ["{ v: NaN }", "RangeError: A parameter can't be NaN. Write 'NaN'::DOUBLE in the SQL, or use null."],
+      [
+        "{ v: [-Infinity] }",
+        "RangeError: A parameter can't be -Infinity. Write '-Infinity'::DOUBLE in the SQL, or use null.",
+      ],
+      [
+        "{ v: new Map() }",
+        "TypeError: A Map isn't JSON. Convert it with Object.fromEntries(map) or [...map].",
+      ],
+    ]) {
+      const source = `export default (input, weir) => {\n  return weir.sql("SELECT $v AS v", ${parameters});\n}`;
+      expect(await errorOf(source, { grants })).toMatchObject({
+        code: "script_error",
+        message: `Line 2: ${message}`,
+      });
+    }
+    const caught = `export default (input, weir) => weir.sql("SELECT $v", { v: NaN }).catch(({ name }) => name)`;
+    expect(await outputOf(caught, { grants })).toBe("RangeError");
+    const written = `export default (input, weir) => weir.sql("SELECT '-Infinity'::DOUBLE AS v")`;
+    expect(await outputOf(written, { grants })).toEqual([{ v: "-Infinity" }]);
   });
 
   test("can't access files", async () => {
