@@ -243,6 +243,34 @@ test("a date that isn't complete is refused instead of left out", async () => {
   expect((await send()).body).toBe('{"day":"2026-01-31"}');
 });
 
+test("a dialog's form is sent once, and nothing can be typed into it meanwhile", async () => {
+  const { page, go } = seen;
+  const path = "**/api/v1/api-keys";
+  await go("/access?tab=keys");
+  await button("New API key").click();
+  const dialog = page.getByRole("dialog");
+  const name = dialog.getByLabel("Name");
+  const answer = Promise.withResolvers<void>();
+  let sent = 0;
+  await page.route(path, async (route) => {
+    if (route.request().method() !== "POST") return route.continue();
+    sent++;
+    await answer.promise;
+    await route.fulfill({ status: 503, json: { detail: "Too busy.", code: "busy" } });
+  });
+  await name.fill("Ann");
+  await page.keyboard.press("Enter");
+  await dialog.locator("button[aria-busy]").waitFor();
+  await page.keyboard.type(" and lost");
+  await page.keyboard.press("Enter");
+  answer.resolve();
+  await dialog.getByText("Too busy.").waitFor();
+  expect([sent, await name.inputValue()]).toEqual([1, "Ann"]);
+  await page.keyboard.type("a");
+  expect(await name.inputValue()).toBe("Anna");
+  await page.unroute(path);
+});
+
 test("invalid JSON in a field is shown, and nothing is sent or published before it is fixed", async () => {
   const { page, weir, go, write } = seen;
   const json = { type: "object", properties: { opts: {} } };

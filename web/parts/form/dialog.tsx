@@ -2,6 +2,7 @@ import { type ReactNode, useEffect } from "react";
 import { t } from "../../texts/text.ts";
 import { Button } from "../base/button.tsx";
 import { Dialog } from "../base/dialog.tsx";
+import { Locked } from "../base/locked.tsx";
 import { Refusal, useFirstFault } from "./frame.tsx";
 
 interface FormProps {
@@ -31,7 +32,9 @@ export function FormDialog({ title, verb, isBad = false, call, onSend, onClose, 
         }}
       >
         <Refusal error={call.error} />
-        {children}
+        <Locked isOn={call.isPending}>
+          <div className="space-y-4">{children}</div>
+        </Locked>
         <div className="flex justify-end gap-2">
           <Button onClick={onClose}>{t("Cancel")}</Button>
           <Button type="submit" kind={isBad ? "bad" : "main"} busy={call.isPending}>
