@@ -4,7 +4,7 @@ export function wallTime(instant: string, timeZone: string): string {
   if (Number.isNaN(at.getTime())) return "";
   // Swedish dates are in ISO 8601 format
   const format = new Intl.DateTimeFormat("sv-SE", { timeZone, dateStyle: "short", timeStyle: "short" });
-  return format.format(at).replace(" ", "T");
+  return format.format(at).replace(" ", "T").padStart("2026-01-31T08:15".length, "0");
 }
 
 /** The time at which clocks in a time zone show a local time. Null if it is invalid. */
