@@ -245,7 +245,7 @@ test("a date that isn't complete is refused instead of left out", async () => {
   expect((await send()).body).toBe('{"day":"2026-01-31"}');
 });
 
-test("a dialog's form is sent once, and nothing can be typed into it meanwhile", async () => {
+test("a dialog's form can't be changed while it is sent", async () => {
   const { page, go } = seen;
   const path = "**/api/v1/api-keys";
   await go("/access?tab=keys");
