@@ -1,9 +1,12 @@
 import { AppError } from "./errors.ts";
 import { ExpressionError } from "./expression/fault.ts";
 import { parse } from "./expression/parse.ts";
+import { pathAt } from "./expression/path.ts";
 import { readsOf } from "./expression/reads.ts";
 import { reasonOf } from "./expression/reason.ts";
 import type { Json } from "./json.ts";
+import { parseLossless } from "./json-numbers.ts";
+import { repeatedKeys } from "./repeated-keys.ts";
 
 /**
  * Syntax of templates:
@@ -27,9 +30,6 @@ export interface Template {
   /** Present if it was given. */
   fallback?: Json;
 }
-
-/** No value is nested as deep. */
-const MAX_KEYS = 1_000;
 
 /** Pieces of a text: plain text and templates. */
 export type Piece = string | Template;
@@ -62,9 +62,6 @@ export function lastOpening(text: string, at: number): number {
 }
 
 const SPACE = /\s*/y;
-const ROOT = /[\p{L}_$@][\p{L}\p{N}_$@-]*/uy;
-const KEY = /[\p{L}\p{N}_$@-]+/uy;
-const INDEX = /\d{1,15}/y;
 const SCALAR = /-?\d[\d.eE+-]*|true|false|null/y;
 
 /** Returns the paths that a template reads, as far as they are literal. */
@@ -113,9 +110,6 @@ function readPath(text: string, open: number): { template: Template; end: number
   return { template: { source, path, ...(fallback ? { fallback: fallback.value } : {}) }, end: reader.at };
 }
 
-/** CEL keywords, which aren't names. */
-const CONSTANTS = ["true", "false", "null"];
-
 class Reader {
   constructor(
     private readonly text: string,
@@ -141,33 +135,21 @@ class Reader {
 
   /** Null if there is none here. */
   path(): string[] | null {
-    const path = [this.take(ROOT)];
-    if (path[0] === "" || CONSTANTS.includes(path[0] ?? "")) return null;
-    while ((this.peek() === "." || this.peek() === "[") && path.length < MAX_KEYS) {
-      const key = this.skip(".") ? this.take(KEY) : this.bracketed();
-      if (key === null || key === "") return null;
-      path.push(key);
-    }
-    return path;
+    const path = pathAt(this.text, this.at);
+    if (path === null) return null;
+    this.at = path.end;
+    return path.keys;
   }
 
-  /** The key in `[0]` or `["odd key"]`. */
-  private bracketed(): string | null {
-    this.skip("[");
-    this.take(SPACE);
-    const index = this.take(INDEX);
-    const key = index === "" ? this.json()?.value : String(Number(index));
-    this.take(SPACE);
-    return typeof key === "string" && this.skip("]") ? key : null;
-  }
-
-  /** Null if it isn't JSON. */
+  /** Null if it isn't JSON, or if an object in it has a key twice. */
   json(): { value: Json } | null {
     const start = this.at;
     if (/["[{]/.test(this.peek())) this.at = this.structureEnd();
     else this.take(SCALAR);
+    const json = this.text.slice(start, this.at);
     try {
-      return { value: JSON.parse(this.text.slice(start, this.at)) };
+      const value: Json = parseLossless(json);
+      return repeatedKeys(json, value).length === 0 ? { value } : null;
     } catch {
       return null;
     }

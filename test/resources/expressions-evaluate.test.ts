@@ -57,6 +57,22 @@ test("what takes long is evaluated as in a run", async () => {
   expect(await evaluate(`!${greets}`, "condition", page)).toEqual({ value: false, error: null });
 });
 
+test("a default keeps the digits of its numbers, as JSON from elsewhere does", async () => {
+  const values = { input: {} };
+  const result = async (text: string) => (await evaluate(text, "template", values)).value;
+  expect(await result("{{input.account ?? 12345678901234567890}}")).toBe("12345678901234567890");
+  expect(await result("{{input.account ?? 1e400}}")).toBe("1e400");
+  expect(await result("account {{input.account ?? 12345678901234567890}}")).toBe(
+    "account 12345678901234567890",
+  );
+  expect(await result('{{input.accounts ?? {"ids": [12345678901234567890, 1.5]}}}')).toEqual({
+    ids: ["12345678901234567890", 1.5],
+  });
+  expect(await result("{{input.account ?? 9007199254740991}}")).toBe(9007199254740991);
+  const { error } = await evaluate('{{input.a ?? {"b": 1, "b": 2}}}', "template", values);
+  expect(error.message).toContain('duplicate key "b"');
+});
+
 test("a viewer's token evaluates, and a text that is too long is rejected", async () => {
   const token = await weir.owner("POST", "/api/v1/access-tokens", { name: "Reads", scopes: ["read"] });
   const { status } = await client(weir.origin, { authorization: `Bearer ${token.body.token}` })(
