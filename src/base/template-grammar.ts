@@ -17,7 +17,8 @@ import { repeatedKeys } from "./repeated-keys.ts";
  *     {{payload.a * 2 > 10 ? "x" : "y"}}   a CEL expression, for anything else
  *
  * In a path, names between dots consist of letters, digits, `_`, `-`, `$` and `@`. Other keys are JSON
- * strings in brackets. Anything that can be read as a path is one, so `payload.order-id` isn't a subtraction.
+ * strings in brackets. Anything that can be read as a path is one, so `payload.order-id` isn't a subtraction, nor is it
+ * in `payload.order-id ?? payload.id`.
  * In a run of braces, the last two open. Parsing takes one pass and linear time.
  */
 export interface Template {

@@ -73,6 +73,33 @@ test("a default keeps the digits of its numbers, as JSON from elsewhere does", a
   expect(error.message).toContain('duplicate key "b"');
 });
 
+test("the operands of ?? that can be read as paths are paths", async () => {
+  const values = {
+    input: { items: [1], "line-items": [2], line: 3, $ref: 4, "is-on": false, list: ["a"] },
+    headers: { "x-shop": "kettle" },
+    items: 5,
+  };
+  const result = async (text: string, as = "template") => (await evaluate(text, as, values)).value;
+  expect(await result("{{input.line-items ?? input.items}}")).toEqual([2]);
+  expect(await result("{{ input.none ?? input.line-items }}")).toEqual([2]);
+  expect(await result('{{input["no-items"] ?? input.no-items ?? input.line-items ?? []}}')).toEqual([2]);
+  expect(await result("{{input.line-items ?? size(input.items)}}")).toEqual([2]);
+  expect(await result("{{input.no-items ?? size(input.items) ?? input.line-items}}")).toBe(1);
+  expect(await result("{{size(input.none) ?? input.line-items ?? 0}}")).toEqual([2]);
+  expect(await result("{{input.none ?? input.$ref ?? input.@type}}")).toBe(4);
+  expect(await result("{{headers.X-Store ?? headers.X-Shop ?? null}}")).toBe("kettle");
+  expect(await result("{{input.none ?? input.list[0] ?? input.items}}")).toBe("a");
+  expect(await result("of {{input.line-items ?? input.items}}")).toBe("of [2]");
+  expect(await result('{{input.is-on ?? input.line ? "on" : "off"}}')).toBe("off");
+  expect(await result("input.no-value ?? input.is-on", "condition")).toBe(false);
+  expect(
+    (await evaluate("{{input.no-items ?? input.not-there}}", "template", values)).error.message,
+  ).toContain('an object has no "not-there"');
+  // Spaces make a difference, and so do other operators.
+  expect(await result("{{input.none ?? input.line - items}}")).toBe(-2);
+  expect(await result("{{input.none ?? (input.line-items)}}")).toBe(-2);
+});
+
 test("a viewer's token evaluates, and a text that is too long is rejected", async () => {
   const token = await weir.owner("POST", "/api/v1/access-tokens", { name: "Reads", scopes: ["read"] });
   const { status } = await client(weir.origin, { authorization: `Bearer ${token.body.token}` })(

@@ -97,6 +97,31 @@ describe("an expression in a definition", () => {
     expect(messages[5]).toBe("There is no step c; the other steps are a, e");
   });
 
+  test("is checked in the paths between ?? too", async () => {
+    await using app = await startApp({ engine: false });
+    const saved = (body: string | object) =>
+      app.owner("POST", AUTOMATIONS, {
+        name: "x",
+        config: {
+          steps: [
+            { key: "load-all", kind: "conditional_branch", definition: branch("a") },
+            { key: "b", ...post("https://a.example", body), dependsOn: ["load-all"] },
+          ],
+        },
+      });
+    const refused = await saved({
+      a: "{{steps.load-none.result.a ?? input.a}}",
+      b: "{{input.a ?? steps.load-all.outcome ?? input.b}}",
+    });
+    expect((refused.body as { detail: { msg: string }[] }).detail.map(({ msg }) => msg)).toEqual([
+      "There is no step load-none; the other steps are load-all",
+      "A step has no outcome; use one of status, actionRunId, result, error, failures",
+    ]);
+    const misspelled = await saved("{{input.line-items ?? inptu.line-items}}");
+    expect(faultsOf(misspelled)).toEqual(["body.config.steps.1.definition.body template_error"]);
+    expect((await saved("{{steps.load-all.result.a-b ?? input.line-items}}")).status).toBe(201);
+  });
+
   test("that reads a field which a step never has is rejected with the right one", async () => {
     await using app = await startApp({ engine: false });
     const ask = { key: "ask", kind: "approval_gate", definition: { title: "Go?" } };

@@ -53,6 +53,7 @@ describe("the steps of a config", () => {
       macro: "{{ steps.a.list.map(steps, steps.a) }} {{ has(steps.a.x) ? steps.`a`.x : 1 }}",
       text: 'steps.a is plain {{ "steps.a" }} {{ payload.steps.a }} {{ steps.a-b.x }} {{ steps.a ?? "steps.a" }}',
       odd: "{{ größe }} {{ b'é' == steps.a.x }} {{{steps.a}}}",
+      either: "{{steps.a.x-y ?? steps.a-b.x ?? steps.a.z}}",
       broken: "{{ steps.a.x }} {{ + }}",
       when: "steps.a",
     };
@@ -62,6 +63,7 @@ describe("the steps of a config", () => {
       math: `{{ 10-${now}.result.x }} {{-${now}.n * ${now}.m}}`,
       macro: `{{ ${now}.list.map(steps, steps.a) }} {{ has(${now}.x) ? ${now}.x : 1 }}`,
       text: `steps.a is plain {{ "steps.a" }} {{ payload.steps.a }} {{ steps.a-b.x }} {{ ${now} ?? "steps.a" }}`,
+      either: `{{${now}.x-y ?? steps.a-b.x ?? ${now}.z}}`,
       odd: `{{ größe }} {{ b'é' == ${now}.x }} {{{${now}}}}`,
     });
     const when = "steps.a-b > 1 && 'steps.a' != ''";

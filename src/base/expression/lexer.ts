@@ -36,6 +36,11 @@ export class Lexer {
     return token;
   }
 
+  /** Makes the token at a position the current one. */
+  goTo(at: number): void {
+    this.token = this.read(at, "");
+  }
+
   private match(pattern: RegExp, at: number): RegExpExecArray | null {
     pattern.lastIndex = at;
     return pattern.exec(this.text);

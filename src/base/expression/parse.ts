@@ -1,5 +1,6 @@
 import { ExpressionError } from "./fault.ts";
 import { Lexer } from "./lexer.ts";
+import { pathAt } from "./path.ts";
 import { int, type Value } from "./value.ts";
 
 /** A syntax tree. `at` is the position in the text, in characters. */
@@ -82,6 +83,12 @@ const RESERVED: ReadonlySet<string> = new Set(
   ),
 );
 
+/** What follows the first operand of `??`, and its other operands: another one, a choice, or the end. */
+const FIRST_ENDS = ["??"];
+const LATER_ENDS = ["??", "?", "}", ""];
+/** In a path, what CEL's names don't have. */
+const ODD_NAME = /[-$@]|[.]\d/;
+
 const MAX_DEPTH = 64;
 /** No value is nested as deep. */
 const MAX_KEYS = 1_000;
@@ -90,13 +97,14 @@ export const MAX_LENGTH = 4_096;
 /**
  * Parses one expression in `text`, starting at `from`. `end` is the position after it. The syntax is CEL's, without
  * messages, unsigned integers and optional fields. Weir adds `a ?? b`, which binds weaker than everything except `?
- * :` and is right-associative. Functions can be called as `f(x, …)` and as `x.f(…)`.
+ * :` and is right-associative. Functions can be called as `f(x, …)` and as `x.f(…)`. Outside parentheses, an operand of
+ * `??` that can be read as a path is one, as in templates: `a.b-c ?? d` has no subtraction.
  *
  * Throws `ExpressionError` of kind `syntax`.
  */
 export function parse(text: string, from = 0): { node: Node; end: number } {
   const parser = new Parser(text, from);
-  const node = parser.expression();
+  const node = parser.expression(true);
   return { node, end: parser.at };
 }
 
@@ -114,7 +122,7 @@ class Parser {
   private depth = 0;
 
   constructor(
-    text: string,
+    private readonly text: string,
     private readonly from: number,
   ) {
     this.lexer = new Lexer(text, from);
@@ -125,9 +133,9 @@ class Parser {
     return this.lexer.token.at;
   }
 
-  expression(): Node {
+  expression(isOutermost = false): Node {
     return this.deeper(() => {
-      const condition = this.binary(1);
+      const condition = this.binary(1, isOutermost ? FIRST_ENDS : []);
       if (!this.is("?")) return condition;
       const { at } = this.lexer.next();
       const yes = this.binary(1);
@@ -159,16 +167,38 @@ class Parser {
     if (!this.take(operator)) throw fault(this.at, `${operator} is expected`);
   }
 
-  private binary(weakest: number): Node {
-    let left = this.unary();
+  /** `ends` are the tokens after which the first operand is read as a path, if it can be. */
+  private binary(weakest: number, ends: readonly string[] = []): Node {
+    let left = this.path(ends) ?? this.unary();
     for (;;) {
       const { kind, text: operator, at } = this.lexer.token;
       const power = kind === "operator" || operator === "in" ? (POWERS[operator] ?? 0) : 0;
       if (power < weakest) return left;
       this.lexer.next();
-      const right = operator === "??" ? this.deeper(() => this.binary(power)) : this.binary(power + 1);
+      const right =
+        operator === "??"
+          ? this.deeper(() => this.binary(power, ends.length > 0 ? LATER_ENDS : []))
+          : this.binary(power + 1);
       left = { kind: "binary", operator, left, right, at };
     }
+  }
+
+  /** Null for anything but a path that only templates have, up to one of the tokens. */
+  private path(ends: readonly string[]): Node | null {
+    const { at } = this;
+    const path = ends.length > 0 ? pathAt(this.text, at) : null;
+    if (path === null || !ODD_NAME.test(this.text.slice(at, path.end))) return null;
+    this.lexer.goTo(path.end);
+    if (!ends.includes(this.lexer.token.text)) {
+      this.lexer.goTo(at);
+      return null;
+    }
+    const [name = "", ...keys] = path.keys;
+    return keys.reduce<Node>((of, value) => ({ kind: "index", of, key: { kind: "value", value, at }, at }), {
+      kind: "name",
+      name,
+      at,
+    });
   }
 
   private unary(): Node {
