@@ -100,6 +100,36 @@ test("the operands of ?? that can be read as paths are paths", async () => {
   expect(await result("{{input.none ?? (input.line-items)}}")).toBe(-2);
 });
 
+test("csv.parse reads every row, whatever ends its line", async () => {
+  const rows = async (csv: string, options = "{}") =>
+    (await evaluate(`{{csv.parse(payload.csv, ${options})}}`, "template", { payload: { csv } })).value;
+  const notes = [{ note: "first" }, { note: "" }, { note: "third" }];
+  expect(await rows('note\nfirst\n""\nthird')).toEqual(notes);
+  expect(await rows('note\r\n\r\nfirst\r\n\r\n""\r\nthird\r\n')).toEqual(notes);
+  const ab = [
+    { a: "1", b: "2" },
+    { a: "3", b: "4" },
+  ];
+  expect(await rows("a,b\n1,2\r\n3,4")).toEqual(ab);
+  expect(await rows("a,b\r1,2\n3,4\r")).toEqual(ab);
+  expect(await rows("a\r\n1\n2")).toEqual([{ a: "1" }, { a: "2" }]);
+  expect(await rows('a,b\n"1\r2","3\n"\r\n"4\r\n",""\r')).toEqual([
+    { a: "1\r2", b: "3\n" },
+    { a: "4\r\n", b: "" },
+  ]);
+  expect(await rows('a;"b;c";\n;;" ";', '{"delimiter": ";", "header": false}')).toEqual([
+    ["a", "b;c", ""],
+    ["", "", " ", ""],
+  ]);
+  expect(await rows("")).toEqual([]);
+  const roundTrip = '{{csv.parse(csv.text([{"code": ""}, {"code": "x"}]))}}';
+  expect((await evaluate(roundTrip)).value).toEqual([{ code: "" }, { code: "x" }]);
+  const faultOf = async (csv: string) =>
+    (await evaluate("{{csv.parse(payload.csv)}}", "template", { payload: { csv } })).error.message;
+  expect(await faultOf('a\n"x')).toContain("row 2: the quoted value isn't closed");
+  expect(await faultOf('a,b\n1,2\n"x"y,3')).toContain("row 3: text follows the closing quote of a value");
+});
+
 test("a viewer's token evaluates, and a text that is too long is rejected", async () => {
   const token = await weir.owner("POST", "/api/v1/access-tokens", { name: "Reads", scopes: ["read"] });
   const { status } = await client(weir.origin, { authorization: `Bearer ${token.body.token}` })(

@@ -2,7 +2,7 @@ const SPACE = /\s*/y;
 const ROOT = /[\p{L}_$@][\p{L}\p{N}_$@-]*/uy;
 const KEY = /[\p{L}\p{N}_$@-]+/uy;
 const INDEX = /\d{1,15}/y;
-const QUOTED = /"(?:[^"\\]|\\.)*"/y;
+const QUOTED = /"[^"\\]*(?:\\.[^"\\]*)*"/y;
 
 /** No value is nested as deep. */
 const MAX_KEYS = 1_000;

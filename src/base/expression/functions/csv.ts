@@ -32,11 +32,36 @@ function optionsOf(value: Value | undefined): Options {
   };
 }
 
+/** Lines may end in different ways. Empty ones aren't rows. */
 function rowsOf(text: string, delimiter: string): string[][] {
-  const { data, errors } = Papa.parse<string[]>(text, { delimiter, skipEmptyLines: true });
-  const [error] = errors;
-  if (error) fail(`row ${(error.row ?? 0) + 1}: ${error.message}`);
-  return data;
+  const separator = RegExp.escape(delimiter);
+  const plain = new RegExp(`[^${separator}\\r\\n]*`, "uy");
+  const end = new RegExp(`${delimiter === " " ? "" : " *"}(${separator}|\\r\\n|\\r|\\n|$)`, "uy");
+  const rows: string[][] = [];
+  let row: string[] = [];
+  let sign: string | undefined = delimiter;
+  for (let at = 0; sign !== ""; at = end.lastIndex) {
+    const isQuoted = text[at] === '"';
+    plain.lastIndex = at;
+    end.lastIndex = isQuoted ? quoteEnd(text, at) : at + (plain.exec(text)?.[0].length ?? 0);
+    if (end.lastIndex === 0 && isQuoted) fail(`row ${rows.length + 1}: the quoted value isn't closed`);
+    const value = text.slice(at, end.lastIndex);
+    sign = end.exec(text)?.[1];
+    if (sign === undefined) fail(`row ${rows.length + 1}: text follows the closing quote of a value`);
+    const isEmptyLine = row.length === 0 && value === "" && sign !== delimiter;
+    if (!isEmptyLine) row.push(isQuoted ? value.slice(1, -1).replaceAll('""', '"') : value);
+    if (sign === delimiter || isEmptyLine) continue;
+    rows.push(row);
+    row = [];
+  }
+  return rows;
+}
+
+/** Returns the position after the quoted value that starts at `from`, or 0 if it isn't closed. */
+function quoteEnd(text: string, from: number): number {
+  let quote = text.indexOf('"', from + 1);
+  while (quote >= 0 && text[quote + 1] === '"') quote = text.indexOf('"', quote + 2);
+  return quote + 1;
 }
 
 /** Returns rows as objects, with the first row as names. */
@@ -67,7 +92,7 @@ export const csvFunctions: Definitions = {
   "csv.parse": {
     takes: "text, options?",
     about:
-      'Parses CSV into rows: objects with the names in the first row, or lists with `{"header": false}`. All values are text. Set another separator with `{"delimiter": ";"}`.',
+      'Parses CSV into rows: objects with the names in the first row, or lists with `{"header": false}`. All values are text, and empty lines are skipped. Set another separator with `{"delimiter": ";"}`.',
     examples: [
       ['csv.parse("a,b\\n1,2")', '[{"a":"1","b":"2"}]'],
       ['csv.parse("1;2", {"delimiter": ";", "header": false})', '[["1","2"]]'],
