@@ -130,6 +130,26 @@ test("csv.parse reads every row, whatever ends its line", async () => {
   expect(await faultOf('a,b\n1,2\n"x"y,3')).toContain("row 3: text follows the closing quote of a value");
 });
 
+test("a date pattern with a run of letters that isn't known is rejected", async () => {
+  const at = { payload: { at: "2026-01-31T09:05:07.123456789+00:00" } };
+  const formatted = async (pattern: string) =>
+    (await evaluate(`{{date.format(payload.at, "${pattern}")}}`, "template", at)).value;
+  const OFFSET = "X".repeat(3);
+  expect(await formatted(`yyyy|yy|M|MM|MMM|MMMM|d|dd|EEE|EEEE|H|HH|h|hh|a|m|mm|s|ss|${OFFSET}|VV|'dd'`)).toBe(
+    "2026|26|1|01|Jan|January|31|31|Sat|Saturday|9|09|9|09|AM|5|05|7|07|Z|UTC|dd",
+  );
+  expect(await formatted("yyyyMMddHHmmssSSS")).toBe("20260131090507123");
+  for (let length = 1; length <= 9; length++)
+    expect(await formatted("S".repeat(length))).toBe("123456789".slice(0, length));
+  const unknown = "YYYY y yyy yyyyy MMMMM ddd dddd E EE EEEEE HHH hhh aa mmm sss SSSSSSSSSS X XX V VVV T";
+  for (const letters of [...unknown.split(" "), `${OFFSET}X`]) {
+    const wanted = `the pattern has unknown letters ${letters}.`;
+    const inside = `yyyy-${letters}-'x'`;
+    for (const text of [`date.format(payload.at, "${inside}")`, `date.parse("2026", "${inside}")`])
+      expect((await evaluate(`{{${text}}}`, "template", at)).error.message).toContain(wanted);
+  }
+});
+
 test("a viewer's token evaluates, and a text that is too long is rejected", async () => {
   const token = await weir.owner("POST", "/api/v1/access-tokens", { name: "Reads", scopes: ["read"] });
   const { status } = await client(weir.origin, { authorization: `Bearer ${token.body.token}` })(

@@ -9,9 +9,10 @@ const SHORT = 3;
 /** Letters of an offset such as +02:00. */
 const OFFSET = "X".repeat(3);
 
-/** Supported letters of Unicode's date patterns, quoted text, and all other letters. */
-const PARTS =
-  /'((?:[^']|'')*)'|yyyy|yy|M{1,4}|d{1,2}|E{3,4}|H{1,2}|h{1,2}|a|m{1,2}|s{1,2}|S{1,9}|X{3}|VV|[A-Za-z]+/g;
+/** Quoted text, and runs of one letter, as in Unicode's date patterns. */
+const PARTS = /'((?:[^']|'')*)'|([A-Za-z])\2*/g;
+/** Decimals of a second, to nanoseconds. */
+const FRACTION = /^S{1,9}$/;
 
 const unknown = (letters: string): never =>
   fail(`the pattern has unknown letters ${letters}. Write literal text as '${letters}'`);
@@ -47,7 +48,7 @@ export function formatDate(time: Temporal.ZonedDateTime, pattern: string): strin
     if (text !== undefined) return quoted(text);
     const name = named.get(part);
     if (name !== undefined) return name;
-    if (/^S+$/.test(part)) return decimalsOf(time).slice(0, part.length);
+    if (FRACTION.test(part)) return decimalsOf(time).slice(0, part.length);
     const number = part.length <= 2 ? numbers[part.charAt(0)] : undefined;
     return number === undefined ? unknown(part) : padded(number, part.length);
   });
@@ -76,7 +77,7 @@ function readingOf(part: string): [name: string, source: string] {
     case "VV":
       return ["zone", "[A-Za-z_+\\-/0-9]+"];
   }
-  if (/^S+$/.test(part)) return ["fraction", `\\d{${part.length}}`];
+  if (FRACTION.test(part)) return ["fraction", `\\d{${part.length}}`];
   const name = { M: "month", d: "day", H: "hour", h: "hour12", m: "minute", s: "second" }[part.charAt(0)];
   if (name === undefined || part.length > 2) return unknown(part);
   return [name, part.length === 2 ? "\\d\\d" : "\\d{1,2}"];
