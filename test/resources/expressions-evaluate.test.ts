@@ -150,6 +150,22 @@ test("a date pattern with a run of letters that isn't known is rejected", async 
   }
 });
 
+test("keys that are the same in JSON are an error instead of the last value", async () => {
+  const faultOf = async (text: string) =>
+    (await evaluate(`{{ ${text} }}`, "template", { payload: { json: '{"a": {"b": 1, "b": 2}}' } })).error
+      .message;
+  expect(await faultOf(`{1: "a", "1": "b"}`)).toContain('duplicate key "1"');
+  expect(await faultOf(`{true: 1, "true": 2}`)).toContain('duplicate key "true"');
+  expect(await faultOf(`[merge({1: "a"}, {"1": "b"})]`)).toContain('duplicate key "1"');
+  expect(await faultOf(`json.text({1: "a", "1": "b"})`)).toContain('duplicate key "1"');
+  expect(await faultOf(`csv.text([{1: "a", "1": "b"}])`)).toContain('duplicate key "1"');
+  expect(await faultOf("json.parse(payload.json)")).toContain('duplicate key "a.b"');
+  const { value } = await evaluate(
+    '{{[merge({1: "a"}, {1.0: "b", "c": {true: 1}}), csv.text([{1: "a"}]), json.parse("[{\\"a\\": 1}, {\\"a\\": 2}]")]}}',
+  );
+  expect(value).toEqual([{ "1": "b", c: { true: 1 } }, "1\r\na", [{ a: 1 }, { a: 2 }]]);
+});
+
 test("a viewer's token evaluates, and a text that is too long is rejected", async () => {
   const token = await weir.owner("POST", "/api/v1/access-tokens", { name: "Reads", scopes: ["read"] });
   const { status } = await client(weir.origin, { authorization: `Bearer ${token.body.token}` })(

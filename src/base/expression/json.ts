@@ -1,14 +1,14 @@
 import type { Json } from "../json.ts";
 import type { Budget } from "./budget.ts";
 import { ExpressionError } from "./fault.ts";
-import { Duration, entriesOf, Instant, isList, type Value } from "./value.ts";
+import { Duration, entriesOf, type Fields, Instant, isList, type Value } from "./value.ts";
 
 /**
  * Converts a value to JSON: bytes to base64, times to ISO 8601, durations to seconds (`90s`),
  * and integers beyond doubles to text. A list that is referenced a thousand times becomes a thousand lists,
  * so this spends from the budget too.
  *
- * Throws `ExpressionError` for numbers that JSON doesn't have.
+ * Throws `ExpressionError` for numbers that JSON doesn't have, and for keys that are the same text.
  */
 export function toJson(value: Value, budget: Budget): Json {
   budget.step();
@@ -29,7 +29,22 @@ export function toJson(value: Value, budget: Budget): Json {
   }
   if (value instanceof Instant) return isoOf(value);
   if (value instanceof Duration) return secondsOf(value);
-  return Object.fromEntries(entriesOf(value).map(([key, item]) => [String(key), toJson(item, budget)]));
+  return Object.fromEntries([...fieldsOf(value)].map(([name, item]) => [name, toJson(item, budget)]));
+}
+
+/** Returns an object's fields by their names in JSON. Throws `ExpressionError` for keys with the same text, as 1 and "1". */
+export function fieldsOf(value: ReadonlyMap<Value, Value> | Fields): ReadonlyMap<string, Value> {
+  const fields = new Map<string, Value>();
+  for (const [key, item] of entriesOf(value)) {
+    const name = String(key);
+    if (fields.has(name))
+      throw new ExpressionError(
+        "value",
+        `duplicate key ${JSON.stringify(name)}, since the keys of JSON are text`,
+      );
+    fields.set(name, item);
+  }
+  return fields;
 }
 
 /** With milliseconds, or with microseconds or nanoseconds if there are any. */

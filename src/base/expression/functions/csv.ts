@@ -1,5 +1,5 @@
 import Papa from "papaparse";
-import { toJson } from "../json.ts";
+import { fieldsOf, toJson } from "../json.ts";
 import { entriesOf, find, isList, isObject, type Value } from "../value.ts";
 import { boolOf, type Definitions, fail, listOf, objectOf, type Tools, textOf } from "./contract.ts";
 
@@ -77,7 +77,7 @@ function objectsOf([names = [], ...rows]: string[][]): Value[] {
 
 /** Returns all names, in order of first appearance. */
 const columnsOf = (rows: readonly Value[]): string[] => [
-  ...new Set(rows.flatMap((row) => (isObject(row) ? entriesOf(row).map(([name]) => String(name)) : []))),
+  ...new Set(rows.flatMap((row) => (isObject(row) ? [...fieldsOf(row).keys()] : []))),
 ];
 
 function cellOf(value: Value | undefined, safe: boolean, { budget }: Tools): string | null {
@@ -122,8 +122,8 @@ export const csvFunctions: Definitions = {
       tools.budget.step(rows.length * (names.length + 1));
       const cells = rows.map((row) => {
         if (isList(row)) return row.map((cell) => cellOf(cell, safe, tools));
-        const fields = objectOf(row);
-        return names.map((name) => cellOf(find(fields, name), safe, tools));
+        const fields = fieldsOf(objectOf(row));
+        return names.map((name) => cellOf(fields.get(name), safe, tools));
       });
       const head = header && names.length > 0 ? [names] : [];
       const quotes = (cell: unknown) => cell === "";

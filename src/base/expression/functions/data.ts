@@ -1,5 +1,6 @@
 import { createHash, createHmac } from "node:crypto";
 import { parseLossless } from "../../json-numbers.ts";
+import { type RepeatedKey, repeatedKeys } from "../../repeated-keys.ts";
 import { toJson } from "../json.ts";
 import type { Value } from "../value.ts";
 import { bytesOf, type Definitions, fail, textOf, wholeOf } from "./contract.ts";
@@ -21,22 +22,29 @@ function decoded(text: string): Uint8Array {
   }
 }
 
+/** Parses JSON, and returns the first key that an object in it has twice. */
+function read(text: string): { value: Value; repeated: RepeatedKey | undefined } {
+  try {
+    const value = parseLossless(text) as Value;
+    return { value, repeated: repeatedKeys(text, value)[0] };
+  } catch (error) {
+    return fail(`the text is not JSON: ${(error as Error).message}`);
+  }
+}
+
 const MAX_INDENT = 10;
 
 export const dataFunctions: Definitions = {
   "json.parse": {
     takes: "text",
-    about: "Parses JSON text.",
+    about: "Parses JSON text. A key that an object has twice is an error.",
     examples: [['json.parse("{\\"a\\": [1, 2]}").a', "[1,2]"]],
     call([value], { budget }) {
       const text = textOf(value);
       budget.step(text.length >> 1);
       budget.make(text.length);
-      try {
-        return parseLossless(text) as Value;
-      } catch (error) {
-        return fail(`the text is not JSON: ${(error as Error).message}`);
-      }
+      const { value: parsed, repeated } = read(text);
+      return repeated ? fail(`duplicate key ${JSON.stringify(repeated.path.slice(0, 100))}`) : parsed;
     },
   },
   "json.text": {
