@@ -166,6 +166,14 @@ test("keys that are the same in JSON are an error instead of the last value", as
   expect(value).toEqual([{ "1": "b", c: { true: 1 } }, "1\r\na", [{ a: 1 }, { a: 2 }]]);
 });
 
+test("a time is read from whole seconds in JSON", async () => {
+  const read = (ts: unknown) => evaluate("{{timestamp(payload.ts)}}", "template", { payload: { ts } });
+  expect((await read(1_700_000_000)).value).toBe("2023-11-14T22:13:20.000Z");
+  expect((await read(-1)).value).toBe("1969-12-31T23:59:59.000Z");
+  expect((await read(1.5)).error.message).toContain("1.5 is not a whole number");
+  expect((await read(1e300)).error.message).toContain("outside the years 1 to 9999");
+});
+
 test("a viewer's token evaluates, and a text that is too long is rejected", async () => {
   const token = await weir.owner("POST", "/api/v1/access-tokens", { name: "Reads", scopes: ["read"] });
   const { status } = await client(weir.origin, { authorization: `Bearer ${token.body.token}` })(

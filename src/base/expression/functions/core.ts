@@ -1,8 +1,8 @@
 import { isRealDay } from "../../real-day.ts";
 import type { Budget } from "../budget.ts";
 import { isoOf, secondsOf } from "../json.ts";
-import { Duration, Instant, int, isList, isObject, sizeOf, type Value } from "../value.ts";
-import { bytesOf, type Definitions, fail, numberOf, refuse, textOf } from "./contract.ts";
+import { Duration, Instant, int, isList, isNumber, isObject, sizeOf, type Value } from "../value.ts";
+import { bigintOf, bytesOf, type Definitions, fail, numberOf, refuse, textOf } from "./contract.ts";
 
 export function textFrom(value: Value = null): string {
   if (typeof value === "string") return value;
@@ -180,11 +180,11 @@ export const coreFunctions: Definitions = {
   },
   timestamp: {
     takes: "text or seconds",
-    about: "A time from text with a zone, or from seconds since 1970.",
+    about: "A time from text with a zone, or from whole seconds since 1970.",
     examples: [['timestamp("2026-01-31T12:00:00+02:00")', '"2026-01-31T10:00:00.000Z"']],
     call([value = null]) {
       if (value instanceof Instant) return value;
-      return typeof value === "bigint" ? new Instant(value * 1_000_000_000n) : instantFrom(textOf(value));
+      return isNumber(value) ? new Instant(bigintOf(value) * 1_000_000_000n) : instantFrom(textOf(value));
     },
   },
   duration: {
