@@ -174,6 +174,31 @@ test("a time is read from whole seconds in JSON", async () => {
   expect((await read(1e300)).error.message).toContain("outside the years 1 to 9999");
 });
 
+test("a lone surrogate is rejected where text becomes bytes", async () => {
+  const half = { payload: { json: '"\\ud83d"' } };
+  for (const of of [
+    "hash.sha256(TEXT)",
+    'hash.hmac(TEXT, "a")',
+    'hash.hmac("a", TEXT)',
+    "base64.encode(TEXT)",
+    "url.encode(TEXT)",
+    "string(bytes(TEXT))",
+  ]) {
+    const text = `{{${of.replace("TEXT", "json.parse(payload.json)")}}}`;
+    expect((await evaluate(text, "template", half)).error.message).toContain(
+      "the text contains a lone surrogate",
+    );
+  }
+});
+
+test("date.parse moves a skipped time forward, and reads the first of a repeated one", async () => {
+  const at = async (time: string) =>
+    (await evaluate(`{{date.parse("${time}", "yyyy-MM-dd HH:mm", "Europe/Berlin")}}`)).value;
+  expect(await at("2026-03-29 02:30")).toBe(await at("2026-03-29 03:30"));
+  expect(await at("2026-03-29 03:30")).toBe("2026-03-29T01:30:00.000Z");
+  expect(await at("2026-10-25 02:30")).toBe("2026-10-25T00:30:00.000Z");
+});
+
 test("a viewer's token evaluates, and a text that is too long is rejected", async () => {
   const token = await weir.owner("POST", "/api/v1/access-tokens", { name: "Reads", scopes: ["read"] });
   const { status } = await client(weir.origin, { authorization: `Bearer ${token.body.token}` })(

@@ -62,10 +62,14 @@ export const objectOf = (value: Value = null): ReadonlyMap<Value, Value> | Field
 export const instantOf = (value: Value = null): Instant =>
   value instanceof Instant ? value : refuse("a time", value);
 
+/** Returns a text that UTF-8 can represent. */
+export function wellFormedOf(value: Value = null): string {
+  const text = textOf(value);
+  return text.isWellFormed() ? text : fail("the text contains a lone surrogate");
+}
+
 /** Returns the UTF-8 of a text, or the bytes themselves. */
-export const bytesOf = (value: Value = null): Uint8Array =>
-  value instanceof Uint8Array
-    ? value
-    : typeof value === "string"
-      ? Buffer.from(value)
-      : refuse("a text or bytes", value);
+export function bytesOf(value: Value = null): Uint8Array {
+  if (value instanceof Uint8Array) return value;
+  return typeof value === "string" ? Buffer.from(wellFormedOf(value)) : refuse("a text or bytes", value);
+}

@@ -3,7 +3,7 @@ import { parseLossless } from "../../json-numbers.ts";
 import { type RepeatedKey, repeatedKeys } from "../../repeated-keys.ts";
 import { toJson } from "../json.ts";
 import type { Value } from "../value.ts";
-import { bytesOf, type Definitions, fail, textOf, wholeOf } from "./contract.ts";
+import { bytesOf, type Definitions, fail, textOf, wellFormedOf, wholeOf } from "./contract.ts";
 
 const ALGORITHMS = ["sha256", "sha1", "sha512"];
 
@@ -64,8 +64,7 @@ export const dataFunctions: Definitions = {
     about: "Percent-encodes text as a URL component.",
     examples: [['url.encode("a b/c&d")', '"a%20b%2Fc%26d"']],
     call([value], { budget }) {
-      const text = textOf(value);
-      if (!text.isWellFormed()) fail("the text contains a lone surrogate");
+      const text = wellFormedOf(value);
       budget.make(3 * text.length);
       return encodeURIComponent(text);
     },

@@ -66,7 +66,7 @@ const instantAt = (time: Temporal.ZonedDateTime): Instant => new Instant(time.ep
 export const dateFunctions: Definitions = {
   "date.parse": {
     takes: "text, pattern?, zone?",
-    about: `Parses a time. The pattern uses Unicode letters: \`yyyy yy M MM MMM MMMM d dd EEE EEEE H HH h hh a m mm s ss VV\`, one to nine \`S\` for a fraction of a second, three \`X\` for an offset such as +02:00, and literal text in '…'. Without a pattern, the text must be RFC 3339 with a zone. The zone is the one in the text, then the argument, then UTC.`,
+    about: `Parses a time. The pattern uses Unicode letters: \`yyyy yy M MM MMM MMMM d dd EEE EEEE H HH h hh a m mm s ss VV\`, one to nine \`S\` for a fraction of a second, three \`X\` for an offset such as +02:00, and literal text in '…'. Without a pattern, the text must be RFC 3339 with a zone. The zone is the one in the text, then the argument, then UTC. Where clocks are set forward, a skipped time is moved forward by as much (02:30 is 03:30); where they are set back, a repeated time is the first of the two.`,
     examples: [
       ['date.parse("31.01.2026", "dd.MM.yyyy")', '"2026-01-31T00:00:00.000Z"'],
       ['date.parse("2026-01-31 12:00", "yyyy-MM-dd HH:mm", "Europe/Berlin")', '"2026-01-31T11:00:00.000Z"'],
