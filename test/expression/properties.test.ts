@@ -36,3 +36,15 @@ test("csv.parse reads rows of lines that end in different ways", () => {
     }),
   );
 });
+
+test("a sum of decimals is rounded once, whatever their signs", () => {
+  const part = fc.integer({ min: -(2 ** 40), max: 2 ** 40 });
+  fc.assert(
+    fc.property(fc.array(part, { minLength: 1 }), (parts) => {
+      const list = parts.map((each) => each / 1024);
+      const exact = parts.reduce((sum, each) => sum + each, 0) / 1024;
+      expect(evaluated("payload.list.sum()", { list })).toBe(exact + 0);
+      expect(evaluated("payload.list.avg()", { list })).toBe(exact / list.length + 0);
+    }),
+  );
+});

@@ -199,6 +199,14 @@ test("date.parse moves a skipped time forward, and reads the first of a repeated
   expect(await at("2026-10-25 02:30")).toBe("2026-10-25T00:30:00.000Z");
 });
 
+test("a sum below 0 is as exact as one above", async () => {
+  const result = async (list: number[]) =>
+    (await evaluate("{{[sum(payload.list), avg(payload.list)]}}", "template", { payload: { list } })).value;
+  expect(await result([-1])).toEqual([-1, -1]);
+  expect(await result([-0.1, -0.2, -0.3])).toEqual([-0.6, -0.19999999999999998]);
+  expect(await result([1.5, -2.5])).toEqual([-1, -0.5]);
+});
+
 test("a viewer's token evaluates, and a text that is too long is rejected", async () => {
   const token = await weir.owner("POST", "/api/v1/access-tokens", { name: "Reads", scopes: ["read"] });
   const { status } = await client(weir.origin, { authorization: `Bearer ${token.body.token}` })(

@@ -37,11 +37,17 @@ const whole =
   ([value = null]: readonly Value[]) =>
     typeof value === "bigint" ? value : work(numberOf(value));
 
+/** Sums with a single rounding. Bun rounds sums below 0 wrongly (-1 becomes -1.0000000000000002), but not their negation. */
+function preciseSum(list: readonly number[]): number {
+  const sum = Math.sumPrecise(list);
+  return sum < 0 ? -Math.sumPrecise(list.map((number) => -number)) : sum;
+}
+
 /** Exact if all are integers, else with a single rounding at the end. */
 function total(list: readonly Value[]): bigint | number {
   const sum = (whole: readonly bigint[]) => int(whole.reduce((a, b) => a + b, 0n));
   if (list.every((item) => typeof item === "bigint")) return sum(list as bigint[]);
-  const result = Math.sumPrecise(list.map((item) => numberOf(item)));
+  const result = preciseSum(list.map((item) => numberOf(item)));
   const whole = wholeNumbers(list as (number | bigint)[], result);
   return whole ? sum(whole) : result;
 }
