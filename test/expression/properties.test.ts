@@ -37,6 +37,70 @@ test("csv.parse reads rows of lines that end in different ways", () => {
   );
 });
 
+const safe = fc.oneof(
+  fc.maxSafeInteger(),
+  fc.integer({ min: -1000, max: 1000 }).map((n) => n * 4_294_967_295),
+);
+
+test("whole numbers from JSON are added, subtracted and multiplied exactly", () => {
+  fc.assert(
+    fc.property(safe, safe, fc.boolean(), (a, b, isLiteral) => {
+      const [x, y] = [BigInt(a), BigInt(b)];
+      const right = isLiteral ? `(${b})` : "payload.b";
+      for (const [operator, exact] of [
+        ["+", x + y],
+        ["-", x - y],
+        ["*", x * y],
+      ] as const) {
+        const size = exact < 0n ? -exact : exact;
+        if (size >= 2n ** 62n) continue;
+        expect(evaluated(`string(payload.a ${operator} ${right})`, { a, b })).toBe(String(exact));
+        // A division of decimals, however long they are.
+        const quotient = Number(evaluated(`(payload.a ${operator} ${right}) / 8`, { a, b }));
+        expect(Math.abs(quotient - Number(exact) / 8)).toBeLessThanOrEqual(Number(size) * 2 ** -55);
+      }
+    }),
+  );
+  fc.assert(
+    fc.property(fc.array(safe, { minLength: 1 }), (list) => {
+      const exact = list.reduce((sum, item) => sum + BigInt(item), 0n);
+      const wanted = Number.isSafeInteger(Number(exact)) ? Number(exact) : String(exact);
+      expect(evaluated("payload.list.sum()", { list })).toBe(wanted);
+    }),
+  );
+});
+
+test("a whole number and a number from JSON are compared by value", () => {
+  const near = fc.bigInt({ min: 2n ** 53n - 4n, max: 2n ** 53n + 64n });
+  const numbers = fc.oneof(
+    fc.tuple(near, near.map(Number)),
+    fc.tuple(
+      fc.bigInt({ min: -8n, max: 8n }),
+      fc.integer({ min: -16, max: 16 }).map((n) => n / 2),
+    ),
+  );
+  fc.assert(
+    fc.property(numbers, ([whole, double]) => {
+      const order = 2n * whole - BigInt(2 * double); // exact, since the double is a multiple of 1/2
+      const holds = (operator: string) => evaluated(`(${whole}) ${operator} payload.d`, { d: double });
+      expect([holds("<"), holds("<="), holds("=="), holds(">="), holds(">")]).toEqual([
+        order < 0n,
+        order <= 0n,
+        order === 0n,
+        order >= 0n,
+        order > 0n,
+      ]);
+      const text = (of: string) => evaluated(`string(int(${of}))`, { d: double });
+      const [less, more] = order <= 0n ? [`${whole}`, "payload.d"] : ["payload.d", `${whole}`];
+      for (const pair of [`(${whole}), payload.d`, `payload.d, (${whole})`]) {
+        expect(text(`min(${pair})`)).toEqual(text(less));
+        expect(text(`max(${pair})`)).toEqual(text(more));
+        expect(text(`[${pair}].sort()[0]`)).toEqual(text(less));
+      }
+    }),
+  );
+});
+
 test("a sum of decimals is rounded once, whatever their signs", () => {
   const part = fc.integer({ min: -(2 ** 40), max: 2 ** 40 });
   fc.assert(

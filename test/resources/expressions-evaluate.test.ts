@@ -199,6 +199,42 @@ test("date.parse moves a skipped time forward, and reads the first of a repeated
   expect(await at("2026-10-25 02:30")).toBe("2026-10-25T00:30:00.000Z");
 });
 
+test("whole numbers from JSON are computed and compared exactly around 2^53", async () => {
+  const payload = {
+    a: 9007199254740991,
+    two: 2,
+    c: 94906267,
+    first: 9007199254740992,
+    list: [9007199254740991, 2],
+  };
+  const result = async (text: string) => (await evaluate(`{{ ${text} }}`, "template", { payload })).value;
+  expect(await result("payload.c * payload.c")).toBe("9007199515875289");
+  expect(await result("payload.a + payload.two")).toBe("9007199254740993");
+  expect(await result("-payload.a - payload.two")).toBe("-9007199254740993");
+  expect(await result("sum(payload.list)")).toBe("9007199254740993");
+  expect(await result("sum(payload.list.map(x, x * 2))")).toBe("18014398509481986");
+  expect(await result("payload.a + payload.two - payload.a")).toBe(2);
+  expect(await result("payload.a * payload.two / payload.two")).toBe(9007199254740991);
+  expect(await result("(payload.a + payload.two) / payload.two * payload.two")).toBe("9007199254740992");
+  // Numbers from JSON keep their decimals, however long they are.
+  expect(await result("payload.c * payload.c / 1000")).toBe(9007199515875.289);
+  expect(await result("-(payload.c * payload.c) / 1000")).toBe(-9007199515875.289);
+  expect(await result("(payload.none ?? payload.c * 94906267) / 1000")).toBe(9007199515875.289);
+  expect(await result("sum(payload.list) / 10")).toBe(900719925474099.2);
+  expect(await result("9007199254740993 / 10")).toBe(900719925474099);
+  expect(await result("payload.first < 9007199254740993")).toBe(true);
+  expect(await result("payload.first >= 9007199254740993")).toBe(false);
+  expect(await result("max(payload.first, 9007199254740993)")).toBe("9007199254740993");
+  expect(await result("min([9007199254740993, payload.first])")).toBe(payload.first);
+  expect(await result("[9007199254740993, payload.first].sort()")).toEqual([
+    payload.first,
+    "9007199254740993",
+  ]);
+  expect(await result("payload.a * payload.c * payload.c * payload.c")).toBe(
+    9007199254740991 * 94906267 * 94906267 * 94906267,
+  );
+});
+
 test("a sum below 0 is as exact as one above", async () => {
   const result = async (list: number[]) =>
     (await evaluate("{{[sum(payload.list), avg(payload.list)]}}", "template", { payload: { list } })).value;

@@ -1,10 +1,22 @@
-import { addEntry, boolOf, type Env, keyShown, located, type Run } from "./evaluation.ts";
+import { addEntry, boolOf, type Env, keyShown, located, type OperandRun, type Run } from "./evaluation.ts";
 import { ExpressionError } from "./fault.ts";
 import { FUNCTIONS } from "./functions/table.ts";
 import { loopOver } from "./loops.ts";
-import { OPERATORS, unfit } from "./operators.ts";
+import { ARITHMETIC, COMPARISONS, unfit } from "./operators.ts";
 import type { Node } from "./parse.ts";
-import { Duration, find, int, isList, isObject, nameOf, type Value } from "./value.ts";
+import {
+  Duration,
+  decimalOf,
+  find,
+  int,
+  isList,
+  isObject,
+  LongDecimal,
+  nameOf,
+  type Operand,
+  plain,
+  type Value,
+} from "./value.ts";
 
 /** The variables of the macros around a node, innermost last. */
 export type Bound = readonly string[];
@@ -26,21 +38,37 @@ export function compile(node: Node, bound: Bound = []): Run {
       return compileKey(node, node.of, compile(node.key, bound), bound);
     case "has":
       return compileHas(node, bound);
-    case "call":
-      return compileCall(node, bound);
     case "loop":
       return compileLoop(node, bound);
     case "not":
+      return compileNot(node, bound);
+    case "call":
     case "negative":
-      return compileUnary(node, bound);
     case "binary":
-      return compileBinary(node, bound);
-    case "choice":
-      return compileChoice(node, bound);
+    case "choice": {
+      const run = compileOperand(node, bound);
+      return (env) => plain(run(env));
+    }
     case "list":
       return compileList(node, bound);
     case "map":
       return compileMap(node, bound);
+  }
+}
+
+/** Compiles an operand of an operator, which sees more than a value. */
+function compileOperand(node: Node, bound: Bound): OperandRun {
+  switch (node.kind) {
+    case "call":
+      return compileCall(node, bound);
+    case "negative":
+      return compileNegative(node, bound);
+    case "binary":
+      return compileBinary(node, bound);
+    case "choice":
+      return compileChoice(node, bound);
+    default:
+      return compile(node, bound);
   }
 }
 
@@ -84,7 +112,7 @@ function calleeOf({ of, name, args }: Of<"call">, bound: Bound): { name: string;
   return { name, args: [of, ...args] };
 }
 
-function compileCall(node: Of<"call">, bound: Bound): Run {
+function compileCall(node: Of<"call">, bound: Bound): OperandRun {
   const { at } = node;
   const { name, args } = calleeOf(node, bound);
   const callee = FUNCTIONS.get(name);
@@ -134,25 +162,42 @@ function nearest(name: string): string {
   return close ? ` (did you mean ${close}?)` : "";
 }
 
-function compileUnary({ kind, of, at }: Of<"not" | "negative">, bound: Bound): Run {
+function compileNot({ of, at }: Of<"not" | "negative">, bound: Bound): Run {
   const inner = compile(of, bound);
-  if (kind === "not") return (env) => !boolOf(inner(env), "!", at);
+  return (env) => !boolOf(inner(env), "!", at);
+}
+
+function compileNegative({ of, at }: Of<"not" | "negative">, bound: Bound): OperandRun {
+  const inner = compileOperand(of, bound);
   return (env) => {
     const value = inner(env);
     if (typeof value === "number") return -value;
     if (typeof value === "bigint") return located(at, () => int(-value));
+    if (value instanceof LongDecimal) return located(at, () => decimalOf(-value.whole));
     if (value instanceof Duration) return new Duration(-value.nanoseconds);
     throw unfit("-", value).located(at);
   };
 }
 
-function compileBinary({ operator, left, right, at }: Of<"binary">, bound: Bound): Run {
-  const a = compile(left, bound);
-  const b = compile(right, bound);
-  if (operator === "&&" || operator === "||") return logical(operator, a, b, at);
+function compileBinary({ operator, left, right, at }: Of<"binary">, bound: Bound): OperandRun {
+  if (operator === "&&" || operator === "||")
+    return logical(operator, compile(left, bound), compile(right, bound), at);
+  const compare = COMPARISONS[operator];
+  if (compare) return calculation(compare, compile(left, bound), compile(right, bound), at);
+  const a = compileOperand(left, bound);
+  const b = compileOperand(right, bound);
   if (operator === "??") return (env) => orElse(a, env) ?? b(env);
-  const calculate = OPERATORS[operator];
+  const calculate = ARITHMETIC[operator];
   if (!calculate) throw new ExpressionError("syntax", `unknown operator ${operator}`, at);
+  return calculation(calculate, a, b, at);
+}
+
+function calculation<T>(
+  calculate: (a: T, b: T, budget: Env["budget"]) => Operand,
+  a: (env: Env) => T,
+  b: (env: Env) => T,
+  at: number,
+): OperandRun {
   return (env) => {
     const x = a(env);
     const y = b(env);
@@ -164,7 +209,7 @@ function compileBinary({ operator, left, right, at }: Of<"binary">, bound: Bound
 }
 
 /** Returns null if something is missing. */
-function orElse(run: Run, env: Env): Value {
+function orElse(run: OperandRun, env: Env): Operand {
   try {
     return run(env);
   } catch (error) {
@@ -194,8 +239,9 @@ function logical(operator: "&&" | "||", a: Run, b: Run, at: number): Run {
   };
 }
 
-function compileChoice({ condition, yes, no, at }: Of<"choice">, bound: Bound): Run {
-  const [when, then, otherwise] = [compile(condition, bound), compile(yes, bound), compile(no, bound)];
+function compileChoice({ condition, yes, no, at }: Of<"choice">, bound: Bound): OperandRun {
+  const when = compile(condition, bound);
+  const [then, otherwise] = [compileOperand(yes, bound), compileOperand(no, bound)];
   return (env) => (boolOf(when(env), "?", at) ? then(env) : otherwise(env));
 }
 

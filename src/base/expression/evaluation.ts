@@ -1,7 +1,7 @@
 import type { Budget } from "./budget.ts";
 import { ExpressionError } from "./fault.ts";
 import { unfit } from "./operators.ts";
-import { nameOf, type Value } from "./value.ts";
+import { nameOf, type Operand, type Value } from "./value.ts";
 
 /** State of one evaluation. */
 export interface Env {
@@ -14,6 +14,9 @@ export interface Env {
 }
 
 export type Run = (env: Env) => Value;
+
+/** Evaluates an operand of an operator. */
+export type OperandRun = (env: Env) => Operand;
 
 /** Runs `work`. Adds the position `at` to errors. */
 export function located<T>(at: number, work: () => T): T {

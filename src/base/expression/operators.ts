@@ -3,6 +3,7 @@ import type { Budget } from "./budget.ts";
 import { ExpressionError } from "./fault.ts";
 import {
   Duration,
+  decimalOf,
   entriesOf,
   find,
   Instant,
@@ -10,7 +11,10 @@ import {
   isList,
   isNumber,
   isObject,
+  LongDecimal,
   nameOf,
+  type Operand,
+  plain,
   sizeOf,
   type Value,
 } from "./value.ts";
@@ -31,7 +35,7 @@ export function unfit(operator: string, ...values: Value[]): ExpressionError {
 export function isEqual(a: Value, b: Value, budget: Budget): boolean {
   budget.step();
   if (a === b) return true;
-  if (isNumber(a) && isNumber(b)) return typeof a !== typeof b && isSameNumber(a, b);
+  if (isNumber(a) && isNumber(b)) return typeof a !== typeof b && orderOf(a, b) === 0;
   if (typeof a === "bigint" && typeof b === "string") return isLong(a) && String(a) === b;
   if (typeof b === "bigint" && typeof a === "string") return isLong(b) && String(b) === a;
   if (typeof a !== "object" || typeof b !== "object" || a === null || b === null) return false;
@@ -73,23 +77,18 @@ const isLong = (value: number | bigint): boolean =>
   typeof value === "bigint" && !Number.isSafeInteger(Number(value));
 
 /**
- * Returns the numbers as integers if doubles would round one of them or `result`:
- * JSON numbers are doubles, even if they are integers. Null if no operand has the type int, or if one isn't an integer.
+ * Returns the numbers as integers if doubles could round one of them or `result`:
+ * JSON numbers are doubles, even if they are integers. Null if one isn't an integer.
  */
 export function wholeNumbers(values: readonly (number | bigint)[], result: number): bigint[] | null {
-  const isRounded = values.some(isLong) || (!Number.isSafeInteger(result) && isWhole(result));
-  if (!isRounded || !values.some((value) => typeof value === "bigint")) return null;
-  return values.every(isWhole) ? values.map(BigInt) : null;
+  const mayBeRounded = values.some(isLong) || (!Number.isSafeInteger(result) && isWhole(result));
+  return mayBeRounded && values.every(isWhole) ? values.map(BigInt) : null;
 }
 
 /** Larger doubles aren't in the range of 64-bit integers. */
 const MAX_WHOLE = 2 ** 63;
 const isWhole = (value: number | bigint): boolean =>
   typeof value === "bigint" || (Number.isInteger(value) && Math.abs(value) <= MAX_WHOLE);
-
-/** JavaScript compares a bigint and a double by value. */
-const isSameNumber = (a: number | bigint, b: number | bigint) =>
-  !(a < b) && !(a > b) && !Number.isNaN(Number(a) + Number(b));
 
 /** Whether a list has text that writes no number. Its texts are then compared as such: the order must be one for all. */
 export function isOfWords(list: readonly Value[], budget: Budget): boolean {
@@ -106,9 +105,8 @@ export function compare(a: Value, b: Value, budget: Budget, ofWords = false): nu
     const order = compareTexts(a, b, budget);
     return ofWords ? order : compareWritten(a, b, order);
   }
-  if (typeof a === "bigint" && typeof b === "bigint") return a < b ? -1 : a > b ? 1 : 0;
-  if ((isNumber(a) && isNumber(b)) || (typeof a === "boolean" && typeof b === "boolean"))
-    return orderOf(Number(a), Number(b));
+  if (isNumber(a) && isNumber(b)) return orderOf(a, b);
+  if (typeof a === "boolean" && typeof b === "boolean") return Number(a) - Number(b);
   if (a instanceof Instant && b instanceof Instant) return Number(a.nanoseconds - b.nanoseconds);
   if (a instanceof Duration && b instanceof Duration) return Number(a.nanoseconds - b.nanoseconds);
   if (a instanceof Uint8Array && b instanceof Uint8Array) {
@@ -118,8 +116,8 @@ export function compare(a: Value, b: Value, budget: Budget, ofWords = false): nu
   return null;
 }
 
-/** An integer and a double are compared as doubles. */
-const orderOf = (a: number, b: number) =>
+/** JavaScript compares a bigint and a double by value. */
+const orderOf = (a: number | bigint, b: number | bigint): number =>
   a < b ? -1 : a > b ? 1 : Number.isNaN(a) || Number.isNaN(b) ? Number.NaN : 0;
 
 /** Compares by characters, not by UTF-16 code units. */
@@ -151,28 +149,33 @@ function compareWritten(a: string, b: string, order: number): number {
   );
 }
 
-type Operator = (a: Value, b: Value, budget: Budget) => Value;
-
 /**
  * Integers stay integers. An integer and a double give a double, since JSON has only doubles,
- * unless that would round the integer.
+ * unless that could round a whole number.
  */
 function arithmetic(
   operator: string,
   whole: (a: bigint, b: bigint) => bigint,
   double: (a: number, b: number) => number,
-): Operator {
+): (a: Operand, b: Operand) => Operand {
   const divides = operator === "/" || operator === "%";
   return (a, b) => {
-    if (!isNumber(a) || !isNumber(b)) throw unfit(operator, a, b);
-    if (divides && (typeof b === "bigint" ? b === 0n : operator === "%" && b === 0))
+    const [x, y] = [plain(a), plain(b)];
+    if (!isNumber(x) || !isNumber(y)) throw unfit(operator, x, y);
+    if (divides && (typeof y === "bigint" ? y === 0n : operator === "%" && y === 0))
       throw new ExpressionError("value", "division by zero");
     if (typeof a === "bigint" && typeof b === "bigint") return int(whole(a, b));
-    const result = double(Number(a), Number(b));
-    const [x, y] = (operator !== "/" && wholeNumbers([a, b], result)) || [];
-    return x === undefined || y === undefined ? result : int(whole(x, y));
+    const result = double(Number(x), Number(y));
+    const [left, right] = wholeNumbers([x, y], result) ?? [];
+    if (left === undefined || right === undefined) return result;
+    if (operator !== "/") return decimalOf(whole(left, right));
+    return right === 0n ? result : quotient(left, right);
   };
 }
+
+/** Divides integers as decimals, which would round both of them first. */
+const quotient = (a: bigint, b: bigint): Operand =>
+  a % b === 0n ? decimalOf(a / b) : Number(a / b) + Number(a % b) / Number(b);
 
 const plusNumbers = arithmetic(
   "+",
@@ -185,7 +188,8 @@ const minusNumbers = arithmetic(
   (a, b) => a - b,
 );
 
-function plus(a: Value, b: Value, budget: Budget): Value {
+function plus(a: Operand, b: Operand, budget: Budget): Operand {
+  if (a instanceof LongDecimal || b instanceof LongDecimal) return plusNumbers(a, b);
   if (typeof a === "string" && typeof b === "string") {
     budget.make(a.length + b.length);
     return a + b;
@@ -201,15 +205,18 @@ function plus(a: Value, b: Value, budget: Budget): Value {
   if (a instanceof Instant && b instanceof Duration) return new Instant(a.nanoseconds + b.nanoseconds);
   if (a instanceof Duration && b instanceof Instant) return new Instant(a.nanoseconds + b.nanoseconds);
   if (a instanceof Duration && b instanceof Duration) return new Duration(a.nanoseconds + b.nanoseconds);
-  return plusNumbers(a, b, budget);
+  return plusNumbers(a, b);
 }
 
-function minus(a: Value, b: Value, budget: Budget): Value {
+function minus(a: Operand, b: Operand): Operand {
+  if (a instanceof LongDecimal || b instanceof LongDecimal) return minusNumbers(a, b);
   if (a instanceof Instant && b instanceof Instant) return new Duration(a.nanoseconds - b.nanoseconds);
   if (a instanceof Instant && b instanceof Duration) return new Instant(a.nanoseconds - b.nanoseconds);
   if (a instanceof Duration && b instanceof Duration) return new Duration(a.nanoseconds - b.nanoseconds);
-  return minusNumbers(a, b, budget);
+  return minusNumbers(a, b);
 }
+
+type Comparison = (a: Value, b: Value, budget: Budget) => boolean;
 
 function isIn(a: Value, b: Value, budget: Budget): boolean {
   if (isList(b)) {
@@ -221,7 +228,7 @@ function isIn(a: Value, b: Value, budget: Budget): boolean {
   throw unfit("in", b);
 }
 
-function ordered(operator: string, holds: (order: number) => boolean): Operator {
+function ordered(operator: string, holds: (order: number) => boolean): Comparison {
   return (a, b, budget) => {
     const order = compare(a, b, budget);
     if (order === null) throw unfit(operator, a, b);
@@ -229,8 +236,7 @@ function ordered(operator: string, holds: (order: number) => boolean): Operator 
   };
 }
 
-/** All except `&&`, `||` and `??`, which don't always evaluate their right operand. */
-export const OPERATORS: Readonly<Record<string, Operator>> = {
+export const ARITHMETIC: Readonly<Record<string, (a: Operand, b: Operand, budget: Budget) => Operand>> = {
   "+": plus,
   "-": minus,
   "*": arithmetic(
@@ -248,6 +254,9 @@ export const OPERATORS: Readonly<Record<string, Operator>> = {
     (a, b) => a % b,
     (a, b) => a % b,
   ),
+};
+
+export const COMPARISONS: Readonly<Record<string, Comparison>> = {
   "==": (a, b, budget) => isEqualTo("==", a, b, budget),
   "!=": (a, b, budget) => !isEqualTo("!=", a, b, budget),
   "<": ordered("<", (order) => order < 0),

@@ -54,6 +54,24 @@ export function int(value: bigint): bigint {
   return value;
 }
 
+/**
+ * A whole result of numbers from JSON that doubles can't hold. Operators see it as a decimal: dividing it isn't a division
+ * of whole numbers. Anywhere else it is an integer.
+ */
+export class LongDecimal {
+  constructor(readonly whole: bigint) {}
+}
+
+/** A value, as operators see it. */
+export type Operand = Value | LongDecimal;
+
+/** Returns a decimal with the value of an integer. */
+export const decimalOf = (value: bigint): number | LongDecimal =>
+  Number.isSafeInteger(Number(value)) ? Number(value) : new LongDecimal(int(value));
+
+/** Returns the value outside operators. */
+export const plain = (value: Operand): Value => (value instanceof LongDecimal ? value.whole : value);
+
 export const isList = (value: Value): value is readonly Value[] => Array.isArray(value);
 
 const isMap = (value: Value): value is ReadonlyMap<Value, Value> => value instanceof Map;

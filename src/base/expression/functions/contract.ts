@@ -1,6 +1,15 @@
 import type { Budget } from "../budget.ts";
 import { ExpressionError } from "../fault.ts";
-import { type Fields, Instant, isList, isNumber, isObject, nameOf, type Value } from "../value.ts";
+import {
+  type Fields,
+  Instant,
+  isList,
+  isNumber,
+  isObject,
+  nameOf,
+  type Operand,
+  type Value,
+} from "../value.ts";
 
 /** What a function gets besides its arguments. */
 export interface Tools {
@@ -17,7 +26,7 @@ export interface Definition {
   examples: readonly (readonly [expression: string, json: string])[];
   /** True if it reads only the ends of its arguments, whatever their length. */
   isShallow?: boolean;
-  call(values: readonly Value[], tools: Tools): Value;
+  call(values: readonly Value[], tools: Tools): Operand;
 }
 
 export type Definitions = Readonly<Record<string, Definition>>;

@@ -1,5 +1,5 @@
 import { compare, isOfWords, unfit, wholeNumbers } from "../operators.ts";
-import { int, isList, isNumber, type Value } from "../value.ts";
+import { decimalOf, int, isList, isNumber, type Operand, plain, type Value } from "../value.ts";
 import { bigintOf, type Definitions, fail, listOf, numberOf, refuse, type Tools } from "./contract.ts";
 
 declare global {
@@ -44,12 +44,12 @@ function preciseSum(list: readonly number[]): number {
 }
 
 /** Exact if all are integers, else with a single rounding at the end. */
-function total(list: readonly Value[]): bigint | number {
-  const sum = (whole: readonly bigint[]) => int(whole.reduce((a, b) => a + b, 0n));
-  if (list.every((item) => typeof item === "bigint")) return sum(list as bigint[]);
+function total(list: readonly Value[]): Operand {
+  const sum = (whole: readonly bigint[]) => whole.reduce((a, b) => a + b, 0n);
+  if (list.every((item) => typeof item === "bigint")) return int(sum(list as bigint[]));
   const result = preciseSum(list.map((item) => numberOf(item)));
   const whole = wholeNumbers(list as (number | bigint)[], result);
-  return whole ? sum(whole) : result;
+  return whole ? decimalOf(sum(whole)) : result;
 }
 
 function shifted(value: Value | undefined, places: Value | undefined, isLeft: boolean): bigint {
@@ -190,7 +190,7 @@ export const numberFunctions: Definitions = {
     examples: [["avg([1, 2])", "1.5"]],
     call([value]) {
       const list = listOf(value);
-      return list.length === 0 ? null : Number(total(list)) / list.length;
+      return list.length === 0 ? null : Number(plain(total(list))) / list.length;
     },
   },
   min: {

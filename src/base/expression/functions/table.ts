@@ -1,4 +1,4 @@
-import type { Value } from "../value.ts";
+import type { Operand, Value } from "../value.ts";
 import type { Definition, Definitions, Tools } from "./contract.ts";
 import { coreFunctions } from "./core.ts";
 import { csvFunctions } from "./csv.ts";
@@ -30,7 +30,7 @@ export interface Func {
   min: number;
   max: number;
   isShallow: boolean;
-  call(values: readonly Value[], tools: Tools): Value;
+  call(values: readonly Value[], tools: Tools): Operand;
 }
 
 function functionOf({ takes, isShallow = false, call }: Definition): Func {
