@@ -221,6 +221,7 @@ test("whole numbers from JSON are computed and compared exactly around 2^53", as
   expect(await result("-(payload.c * payload.c) / 1000")).toBe(-9007199515875.289);
   expect(await result("(payload.none ?? payload.c * 94906267) / 1000")).toBe(9007199515875.289);
   expect(await result("sum(payload.list) / 10")).toBe(900719925474099.2);
+  expect(await result("math.abs(payload.c * payload.c) / 1000.0")).toBe(9007199515875.289);
   expect(await result("9007199254740993 / 10")).toBe(900719925474099);
   expect(await result("payload.first < 9007199254740993")).toBe(true);
   expect(await result("payload.first >= 9007199254740993")).toBe(false);
