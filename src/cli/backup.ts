@@ -92,8 +92,12 @@ export const backup = (args: readonly string[], host: Host) =>
       host.out(
         `The lake's files are not included. They stay in ${manifest.lakeUrl}; enable versioning there.`,
       );
-    for (const name of manifest.leftOut) host.err(`Left out: ${name}`);
+    reportLeftOut(host, manifest);
   });
+
+const reportLeftOut = (host: Host, { leftOut }: Manifest): void => {
+  for (const name of leftOut) host.err(`Left out: ${name}`);
+};
 
 async function verify(
   host: Host,
@@ -120,6 +124,7 @@ async function verify(
   for (const { slug, events } of manifest.organizations)
     host.out(`${slug}: ${plural(events, { one: "event", other: "events" })}`);
   host.out(manifest.hasKey ? "The master key is included." : `Requires the master key ${manifest.keyId}.`);
+  reportLeftOut(host, manifest);
 }
 
 /** What was verified of all audit logs, and what wasn't. */

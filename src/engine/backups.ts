@@ -20,6 +20,8 @@ import type { Loop } from "./loop.ts";
 const HOUR_MS = 60 * 60 * 1000;
 /** Delay before a failed backup is retried. */
 const AGAIN_MS = HOUR_MS;
+/** Maximum number of names that a backup left out in the log. */
+const MAX_LEFT_OUT = 100;
 /** Lowest priority on the machine. */
 const PRIORITY = 10;
 
@@ -51,7 +53,9 @@ export function backups(app: App): Loop {
         const newest = backupsUntil(await store.names(), clock.now()).at(-1);
         reportNewestBackup(app, newest);
         if (!isDue(app, newest, last)) return "idle";
-        await backUp(app, path, until);
+        const leftOut = await backUp(app, path, until);
+        for (const name of leftOut.slice(0, MAX_LEFT_OUT))
+          app.log.write("warn", "backup left out a file", { name });
         await store.keep(path);
         last = { name: basename(path), at: clock.monotonic() };
         reportNewestBackup(app, last.name);
@@ -128,8 +132,8 @@ function isDue({ clock, config }: App, newest: string | undefined, last: Made | 
   return made === null || now - made >= every;
 }
 
-/** Throws `unavailable` with the command's message. */
-async function backUp({ config, self }: App, path: string, signal: AbortSignal): Promise<void> {
+/** Returns the names that were left out. Throws `unavailable` with the command's message. */
+async function backUp({ config, self }: App, path: string, signal: AbortSignal): Promise<string[]> {
   const { dataFolder, backupPassphraseFile: file } = config;
   const passphrase = file === null ? [] : ["--passphrase-file", file];
   const child = Bun.spawn([...self, "backup", path, "--data", dataFolder, ...passphrase], {
@@ -143,7 +147,7 @@ async function backUp({ config, self }: App, path: string, signal: AbortSignal):
   try {
     lower(child.pid);
     const [stderr, code] = await Promise.all([new Response(child.stderr).text(), child.exited]);
-    if (code === 0) return;
+    if (code === 0) return [...stderr.matchAll(/^Left out: (.+)$/gm)].map(([, name = ""]) => name);
     const [, sentence] = /^weir: (.+)$/m.exec(stderr) ?? []; // a bug writes more, which is for the log
     throw new AppError("unavailable", sentence ?? `The backup failed with ${code}. See the server log.`, {
       cause: new Error(stderr.trim()),

@@ -335,6 +335,33 @@ describe("weir backup", () => {
     expect(readFileSync(join(back, "whole.txt"), "utf8")).toBe("whole");
   });
 
+  test("leaves out files and folders whose names aren't valid UTF-8, and reports them", async () => {
+    using here = folder();
+    const dataFolder = join(here.path, "data");
+    await using app = await startApp({ dataFolder, engine: false });
+    const at = `files/${app.ids.organizationId}`;
+    mkdirSync(join(dataFolder, at), { recursive: true });
+    const named = (name: string) => Buffer.from(join(dataFolder, at, name), "latin1");
+    writeFileSync(named("M\xfcller.csv"), "latin1");
+    mkdirSync(named("D\xfcsseldorf"));
+    writeFileSync(named("D\xfcsseldorf/a.csv"), "a");
+    writeFileSync(join(dataFolder, at, "Müller.csv"), "utf-8");
+    writeFileSync(join(dataFolder, at, "M\uFFFDller.csv"), "a similar name");
+    const { code, json } = await weir(backup, join(here.path, "b"), "--data", dataFolder, "--json");
+    expect(code).toBe(0);
+    expect(json.leftOut).toEqual([`${at}/D\uFFFDsseldorf`, `${at}/M\uFFFDller.csv`]);
+    const told = await weir(backup, join(here.path, "c"), "--data", dataFolder);
+    expect(told.err).toContain(`Left out: ${at}/D\uFFFDsseldorf\nLeft out: ${at}/M\uFFFDller.csv`);
+    const checked = await weir(backup, "verify", join(here.path, "c"), "--data", dataFolder);
+    expect([checked.code, checked.err]).toEqual([0, told.err]);
+
+    const target = join(here.path, "again");
+    const key = join(dataFolder, "secret.key");
+    expect((await weir(restore, join(here.path, "b"), "--data", target, "--key-file", key)).code).toBe(0);
+    expect(readdirSync(join(target, at)).sort()).toEqual(["Müller.csv", "M\uFFFDller.csv"]);
+    expect(readFileSync(join(target, at, "M\uFFFDller.csv"), "utf8")).toBe("a similar name");
+  });
+
   test("reports a missing database, and one on a libSQL server", async () => {
     using here = folder();
     const none = await weir(backup, join(here.path, "b"), "--data", join(here.path, "nothing"));

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { existsSync, readdirSync, renameSync, utimesSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, renameSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { timestamp } from "../../src/base/clock.ts";
 import { backup } from "../../src/cli/backup.ts";
@@ -152,6 +152,18 @@ describe("scheduled backups", () => {
     await backups(app.app).tick(never);
     const { body } = await app.owner("GET", "/api/v1/health?deep=true");
     expect(body.checks.backups).toEqual({ ok: false, detail: "The last backup failed: No space." });
+  });
+
+  test("name in the log what they leave out", async () => {
+    await using app = await startApp({ engine: false, env: { WEIR_BACKUP_EVERY: "24" } });
+    const at = `files/${app.ids.organizationId}`;
+    mkdirSync(join(app.dataFolder, at), { recursive: true });
+    writeFileSync(Buffer.from(join(app.dataFolder, at, "M\xfcller.csv"), "latin1"), "latin1");
+    await backups(app.app).tick(never);
+    expect(scheduled(app.dataFolder)).toHaveLength(1);
+    expect(app.logged.map((line) => JSON.parse(line))).toContainEqual(
+      expect.objectContaining({ level: "warn", name: `${at}/M\uFFFDller.csv` }),
+    );
   });
 
   test("remove what killed ones left a day ago, and nothing else", async () => {

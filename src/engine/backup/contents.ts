@@ -1,7 +1,8 @@
-import { link, lstat, mkdir, readdir } from "node:fs/promises";
+import { link, lstat, mkdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { asc } from "drizzle-orm";
 import { AppError } from "../../base/errors.ts";
+import { type FolderEntry, readEntries } from "../../base/folder-entries.ts";
 import { lakeFiles } from "../../resources/datasets/table.ts";
 import { endOfChain } from "../../resources/events/heads.ts";
 import { organizations } from "../../resources/organizations/table.ts";
@@ -105,30 +106,44 @@ export async function lakePieces(db: ReadDb, lake: string): Promise<{ pieces: Pi
   return { pieces, gone };
 }
 
-/** All files in a folder, by name. Skips links and reports them. */
+/**
+ * All files in a folder, by name. What can't be included is left out: links, special files, names that aren't valid
+ * UTF-8, and what is deleted in the meantime.
+ */
 export async function folderPieces(
   root: string,
   name: string,
   skip: (name: string) => boolean = () => false,
-): Promise<{ pieces: Piece[]; links: string[] }> {
-  const found = { pieces: [] as Piece[], links: [] as string[] };
-  const entries = await readdir(root, { withFileTypes: true }).catch((error: unknown) => {
-    if (isAbsent(error)) return [];
-    throw error;
-  });
-  for (const entry of entries.sort((a, b) => (a.name < b.name ? -1 : 1))) {
-    const [path, as] = [join(root, entry.name), `${name}/${entry.name}`];
-    if (skip(entry.name)) continue;
-    if (entry.isDirectory()) {
-      const below = await folderPieces(path, as, skip);
-      found.pieces.push(...below.pieces);
-      found.links.push(...below.links);
-    } else if (entry.isFile()) {
-      const there = await lstat(path).catch(() => null);
-      if (there?.isFile()) found.pieces.push({ name: as, path, bytes: there.size, isNeeded: false });
-    } else found.links.push(as);
-  }
+): Promise<{ pieces: Piece[]; leftOut: string[] }> {
+  const found = { pieces: [] as Piece[], leftOut: [] as string[] };
+  await collect(root, name);
   return found;
+
+  /** Returns false for a missing folder. */
+  async function collect(folder: string, folderName: string): Promise<boolean> {
+    const entries = await readEntries(folder).catch(absentAsNull);
+    if (entries === null) return false;
+    for (const entry of entries.sort((a, b) => (a.name < b.name ? -1 : 1))) {
+      if (skip(entry.name)) continue;
+      const as = `${folderName}/${entry.name}`;
+      if (!(await include(entry, as))) found.leftOut.push(as);
+    }
+    return true;
+  }
+
+  async function include({ kind, path, isMisnamed }: FolderEntry, as: string): Promise<boolean> {
+    if (isMisnamed || typeof path !== "string") return false;
+    if (kind === "folder") return collect(path, as);
+    const there = kind === "file" ? await lstat(path).catch(absentAsNull) : null;
+    if (!there?.isFile()) return false;
+    found.pieces.push({ name: as, path, bytes: there.size, isNeeded: false });
+    return true;
+  }
+}
+
+function absentAsNull(error: unknown): null {
+  if (isAbsent(error)) return null;
+  throw error;
 }
 
 const isAbsent = (error: unknown): boolean =>

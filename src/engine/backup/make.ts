@@ -153,7 +153,7 @@ async function fill(archive: ArchiveWriter, request: BackupRequest, work: string
     lakeUrl,
     organizations,
     parts,
-    leftOut: [...lake.gone, ...gone, ...files.links, ...artifacts.links],
+    leftOut: [...lake.gone, ...gone, ...files.leftOut, ...artifacts.leftOut],
   };
   await addText(archive, MANIFEST, manifestText(manifest));
 }

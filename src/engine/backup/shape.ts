@@ -44,7 +44,7 @@ const Manifest = object({
     }),
   ),
   parts: Type.Array(object({ path: Type.String(), bytes: Type.Integer(), sha256: Type.String() })),
-  /** Missing files of past states, and links. The backup doesn't include them. */
+  /** Missing files of past states, links, and files whose names aren't valid UTF-8. The backup doesn't include them. */
   leftOut: Type.Array(Type.String()),
 });
 export type Manifest = Static<typeof Manifest>;
