@@ -11,7 +11,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { backup } from "../../src/cli/backup.ts";
 import { restore } from "../../src/cli/restore.ts";
 import { contextFor } from "../../src/context.ts";
@@ -360,6 +360,35 @@ describe("weir backup", () => {
     expect((await weir(restore, join(here.path, "b"), "--data", target, "--key-file", key)).code).toBe(0);
     expect(readdirSync(join(target, at)).sort()).toEqual(["Müller.csv", "M\uFFFDller.csv"]);
     expect(readFileSync(join(target, at, "M\uFFFDller.csv"), "utf8")).toBe("a similar name");
+  });
+
+  test("includes files and folders with any valid name, such as one with a backslash", async () => {
+    using here = folder();
+    const dataFolder = join(here.path, "data");
+    await using app = await startApp({ dataFolder, engine: false });
+    const at = join("files", app.ids.organizationId);
+    const names = [
+      "a\\b.csv",
+      "..\\..\\up.csv",
+      "C:\\c.csv",
+      "d\\e/f.csv",
+      "line\nbreak.csv",
+      " .csv",
+      "ü\\.csv",
+    ];
+    for (const name of names) {
+      mkdirSync(dirname(join(dataFolder, at, name)), { recursive: true });
+      writeFileSync(join(dataFolder, at, name), name);
+    }
+    const { code, json } = await weir(backup, join(here.path, "b"), "--data", dataFolder, "--json");
+    expect([code, json?.leftOut]).toEqual([0, []]);
+    const target = join(here.path, "again");
+    const key = join(dataFolder, "secret.key");
+    expect((await weir(restore, join(here.path, "b"), "--data", target, "--key-file", key)).code).toBe(0);
+    const back = readdirSync(join(target, at), { recursive: true, encoding: "utf8" });
+    expect(back.sort()).toEqual([...names, "d\\e"].sort());
+    for (const name of names) expect(readFileSync(join(target, at, name), "utf8")).toBe(name);
+    expect(readdirSync(here.path).sort()).toEqual(["again", "b", "data"]);
   });
 
   test("reports a missing database, and one on a libSQL server", async () => {

@@ -1,3 +1,4 @@
+import { sep } from "node:path";
 import { type Static, Type } from "@sinclair/typebox";
 import { parseJson } from "../../base/json.ts";
 import { nullable, object, read } from "../../base/shape.ts";
@@ -76,6 +77,9 @@ function jsonOf(path: string, text: string): unknown {
   }
 }
 
+/** What the name of a file can't contain on this system: where a backslash is a separator, it would lead elsewhere. */
+const FORBIDDEN = sep === "\\" ? /[\\\0]/ : /\0/;
+
 /** Returns whether a part's name is a safe path within a data directory. */
 export function isPartName(name: string): boolean {
   if (name === DATABASE || name === KEY_FILE) return true;
@@ -83,6 +87,6 @@ export function isPartName(name: string): boolean {
   return (
     FOLDERS.some((one) => one === folder) &&
     rest.length > 0 &&
-    rest.every((step) => step !== "" && step !== "." && step !== ".." && !/[\\\0]/.test(step))
+    rest.every((step) => step !== "" && step !== "." && step !== ".." && !FORBIDDEN.test(step))
   );
 }
