@@ -13,7 +13,7 @@ export interface FolderEntry {
 }
 
 /** What decoding puts in place of bytes that aren't UTF-8. Few valid names have it. */
-const REPLACEMENT = "\uFFFD";
+export const REPLACEMENT = "\uFFFD";
 
 /** All entries of a folder, in no order, also those whose names can't be decoded. */
 export async function readEntries(folder: string): Promise<FolderEntry[]> {

@@ -161,7 +161,10 @@ async function listSource(
   const { selectedItems } = input.source;
   const only =
     selectedItems && selectedItems.length > 0 ? { items: selectionOf(selectedItems), missing } : undefined;
-  for await (const file of source.walk(only)) {
+  const unread = (path: string, reason: string) => {
+    if (isMeant(path)) failed.push({ path, reason: `Not copied: ${reason}.` });
+  };
+  for await (const file of source.walk(only, unread)) {
     if (!isMeant(file.path)) continue;
     files.push(file);
     if (files.length % 1_000 === 0)

@@ -137,6 +137,8 @@ export interface Stamp {
   size: number;
 }
 
+export type Unread = (path: string, reason: string) => void;
+
 /** Folder trees, as a sync reads and writes them: with as few requests as possible. */
 export interface Tree<L = Link> {
   /** Identifies the root and ends with `/`. If one tree contains another, its home is a prefix of the other's. */
@@ -144,11 +146,15 @@ export interface Tree<L = Link> {
   /**
    * Lists all files below `path`, in no order, without folders. `only` selects files and folders by path or ID.
    * `missing` is called for each that doesn't exist. Throws `not_found`.
+   *
+   * `unread` is called for each file, or folder with `/` at its end, that is there and can't be read, with a clause
+   * that says why.
    */
   walk(
     link: L,
     path: string,
     only?: { items: readonly string[]; missing(item: string): void },
+    unread?: Unread,
   ): AsyncIterable<TreeFile>;
   /** The current file. Null if it no longer exists. */
   stat(link: L, file: TreeFile): Promise<TreeFile | null>;

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { CONNECTIONS, connect } from "../support/connections.ts";
 import { deepTest } from "../support/scale.ts";
 import { hasSshd, startSshd, type TestSshd } from "../support/sshd.ts";
-import { folder, sync } from "../support/sync.ts";
+import { folder, putLatin1, sync } from "../support/sync.ts";
 import { startData } from "./place.ts";
 
 setDefaultTimeout(120_000);
@@ -21,6 +21,7 @@ describe.skipIf(!hasSshd)("files of an SSH server", () => {
     await sshd?.[Symbol.asyncDispose]();
   });
 
+  const byPath = (a: { path: string }, b: { path: string }) => (a.path < b.path ? -1 : 1);
   let count = 0;
   /** A connection with a separate folder. */
   async function open(more: { config?: object; credentials?: object } = {}) {
@@ -104,6 +105,38 @@ describe.skipIf(!hasSshd)("files of an SSH server", () => {
       resources: [{ spec: "in/**/*.csv" }],
     });
     expect(await extract.result()).toMatchObject({ rows: 3, warnings: [] });
+  });
+
+  test("whose names aren't valid UTF-8 are reported, and a mirror then deletes nothing", async () => {
+    const [place, to] = [await open(), await folder(data)];
+    writeFileSync(join(place.root, "a.csv"), "id\n1\n");
+    mkdirSync(join(place.root, "in"));
+    writeFileSync(join(place.root, "in", "b\uFFFD.csv"), "id\n2\n");
+    putLatin1(place.root, "M\xfcller.csv", "id\n3\n");
+    putLatin1(place.root, "in/D\xfcsseldorf/c.csv", "id\n4\n");
+    to.put("old.csv", "old");
+    const mirror = await sync(data, {
+      source: { connectionId: place.id },
+      destination: { connectionId: to.id },
+      mode: "mirror",
+    });
+    const reason = "Not copied: its name is not valid UTF-8.";
+    const result = await mirror.result();
+    expect(result).toMatchObject({ copied: 2, deleted: 0 });
+    expect(result.failed.sort(byPath)).toEqual([
+      { path: "M\uFFFDller.csv", reason },
+      { path: "in/D\uFFFDsseldorf/", reason },
+    ]);
+    expect(Object.keys(to.all()).sort()).toEqual(["a.csv", "in/b\uFFFD.csv", "old.csv"]);
+    expect(await mirror.result({ source: { selectedItems: ["a.csv"] }, mode: "copy" })).toMatchObject({
+      failed: [],
+    });
+    const inside = { source: { selectedItems: ["in/D\uFFFDsseldorf/c.csv"] }, mode: "copy" };
+    expect((await mirror.result(inside)).failed).toContainEqual({ path: "in/D\uFFFDsseldorf/", reason });
+    const { items } = (await data.owner("GET", `${place.at}/files?path=/`)).body;
+    expect(items.map(({ name }: { name: string }) => name)).toEqual(["in", "M\uFFFDller.csv", "a.csv"]);
+    const extract = await data.extract(place.id, { dataset: "latin", resources: [{ spec: "*.csv" }] });
+    expect((await extract.run()).error.message).toContain('Couldn\'t read "M\uFFFDller.csv"');
   });
 
   deepTest("are copied there and back, once each, and deleted by a mirror", async () => {

@@ -3,7 +3,7 @@ import { rmSync } from "node:fs";
 import { sweepManifests } from "../../src/engine/sweep-sync.ts";
 import { syncFiles } from "../../src/resources/sync/table.ts";
 import { startData } from "../data/place.ts";
-import { connect } from "../support/connections.ts";
+import { CONNECTIONS, connect } from "../support/connections.ts";
 import { eventually } from "../support/outbound.ts";
 import { neighbour } from "../support/people.ts";
 import { HELD, startS3, type TestS3 } from "../support/s3.ts";
@@ -220,6 +220,72 @@ test("a mirror deletes what the source no longer has, at most maxDelete, and not
     skipped: 1,
     deleted: 0,
   });
+});
+
+test("files and folders whose names aren't valid UTF-8 are reported, and a mirror then deletes nothing", async () => {
+  const [from, to] = [await folder(data), await folder(data)];
+  from.put("a.csv", "a");
+  from.put("in/b.csv", "b");
+  from.put("M\uFFFDller.csv", "valid, with the character that replaces others");
+  from.putLatin1("in/M\xfcller.csv", "latin1");
+  from.putLatin1("D\xfcsseldorf/c.csv", "c");
+  from.putLatin1("\xfc.txt", "other");
+  to.put("old.csv", "old");
+  const mirror = await sync(data, {
+    source: { connectionId: from.id, include: ["*.csv"] },
+    destination: { connectionId: to.id },
+    mode: "mirror",
+  });
+  const reason = "Not copied: its name is not valid UTF-8.";
+  expect(await mirror.result()).toMatchObject({
+    copied: 3,
+    deleted: 0,
+    failed: [
+      { path: "D\uFFFDsseldorf/", reason },
+      { path: "in/M\uFFFDller.csv", reason },
+    ],
+  });
+  expect(to.all()).toMatchObject({ "a.csv": "a", "in/b.csv": "b", "old.csv": "old" });
+  const selected = { source: { selectedItems: ["in"] }, mode: "copy" };
+  expect(await mirror.result(selected)).toMatchObject({
+    failed: [{ path: "in/M\uFFFDller.csv", reason }],
+  });
+  const below = { source: { path: "/in" }, destination: { path: "/b" }, mode: "copy" };
+  expect(await mirror.result(below)).toMatchObject({
+    copied: 1,
+    failed: [{ path: "M\uFFFDller.csv", reason }],
+  });
+  const others = { source: { exclude: ["D*/**", "in/M*.csv"] } };
+  expect(await mirror.result(others)).toMatchObject({ skipped: 3, deleted: 2, failed: [] });
+  expect(Object.keys(to.all()).sort()).toEqual(["M\uFFFDller.csv", "a.csv", "in/b.csv"].sort());
+});
+
+test("lists show files whose names aren't valid UTF-8, and an extract that matches one fails", async () => {
+  const from = await folder(data);
+  from.put("in/a.csv", "id\n1\n");
+  from.put("in/x/b.csv", "id\n2\n");
+  from.putLatin1("in/M\xfcller.csv", "id\n3\n");
+  from.putLatin1("in/D\xfcsseldorf/c.csv", "id\n4\n");
+  const at = `${CONNECTIONS}/${from.id}/files`;
+  const listed = (await data.owner("GET", `${at}?path=/in`)).body.items;
+  expect(listed.map(({ name, kind }: { name: string; kind: string }) => `${kind} ${name}`)).toEqual([
+    "folder D\uFFFDsseldorf",
+    "folder x",
+    "file M\uFFFDller.csv",
+    "file a.csv",
+  ]);
+  const missed = await data.owner("GET", `${at}/content?path=${encodeURIComponent("/in/M\uFFFDller.csv")}`);
+  expect([missed.status, missed.body.detail]).toEqual([
+    404,
+    'File or folder "/in/M\uFFFDller.csv" not found. If its name is not valid UTF-8, rename it.',
+  ]);
+  const extract = async (spec: string) =>
+    (await data.extract(from.id, { dataset: "latin", resources: [{ spec, name: "t" }] })).run();
+  expect(await extract("in/[a-z].csv")).toMatchObject({ status: "completed" });
+  expect((await extract("in/*.csv")).error.message).toContain(
+    'Couldn\'t read "in/M\uFFFDller.csv": its name is not valid UTF-8.',
+  );
+  expect((await extract("in/**/[a-z].csv")).error.message).toContain('Couldn\'t read "in/D\uFFFDsseldorf/"');
 });
 
 test("a mirror of a missing root fails, and what it copied stays", async () => {

@@ -7,6 +7,13 @@ import { ACTIONS, created, makeAction, runEnd } from "./work.ts";
 
 type Data = Awaited<ReturnType<typeof startData>>;
 
+/** Creates a file whose path below `place` is in Latin-1, which is not valid UTF-8 for umlauts. */
+export function putLatin1(place: string, path: string, content: string): void {
+  const at = (below: string) => Buffer.concat([Buffer.from(`${place}/`), Buffer.from(below, "latin1")]);
+  if (path.includes("/")) mkdirSync(at(dirname(path)), { recursive: true });
+  writeFileSync(at(path), content);
+}
+
 let count = 0;
 const fresh = () => `sync-${++count}-${crypto.randomUUID().slice(0, 8)}`;
 
@@ -28,6 +35,8 @@ export async function folder(data: Data) {
       mkdirSync(dirname(join(place, path)), { recursive: true });
       writeFileSync(join(place, path), content);
     },
+    /** Creates a file whose path is in Latin-1, which is not valid UTF-8. */
+    putLatin1: (path: string, content: string) => putLatin1(place, path, content),
     remove: (path: string) => rmSync(join(place, path)),
     /** Path and content of everything in it. */
     all(below = ""): Record<string, string> {

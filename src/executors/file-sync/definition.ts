@@ -3,7 +3,7 @@ import { AppError } from "../../base/errors.ts";
 import { upwardFault } from "../../base/file-path.ts";
 import { object, oneOf, optional } from "../../base/shape.ts";
 import { nameFault } from "../../lake/names.ts";
-import { compileGlob } from "../../providers/files/glob.ts";
+import { compileGlob, type Glob } from "../../providers/files/glob.ts";
 
 /** Used instead of a connection ID for the organization's own tables. */
 export const LAKE = "lake";
@@ -167,14 +167,22 @@ export const selectionOf = (items: readonly SelectedItem[]): string[] => [
   ),
 ];
 
-/** Returns whether a path, relative to the source's folder, is part of the sync. */
+/** Returns whether a path, relative to the source's folder, is part of the sync: of a folder, whether a file in it can be. */
 export function filterOf({ include = [], exclude = [] }: Definition["source"]): (path: string) => boolean {
   const wanted = include.map(compile);
   const refused = exclude.map(compile);
-  return (path) =>
-    (wanted.length === 0 || wanted.some((glob) => glob.matches(path))) &&
-    !refused.some((glob) => glob.matches(path));
+  return (path) => {
+    const isFolder = path.endsWith("/");
+    const isWanted = (glob: Glob) => (isFolder ? glob.mayMatchBelow(path.slice(0, -1)) : glob.matches(path));
+    return (
+      (wanted.length === 0 || wanted.some(isWanted)) &&
+      !refused.some((glob) => glob.matches(isFolder ? `${path}${ANY_NAME}` : path))
+    );
+  };
 }
+
+/** A filename that only patterns for any name match. */
+const ANY_NAME = "\0\0";
 
 /** A pattern without a slash, except at its end, matches names at any depth. */
 const compile = (pattern: string) =>

@@ -1,6 +1,6 @@
 import { AppError } from "../../base/errors.ts";
 import type { LakeLoad } from "../../lake/contract.ts";
-import type { Link, Opened, Stamp, Tree, TreeFile } from "../../providers/contract.ts";
+import type { Link, Opened, Stamp, Tree, TreeFile, Unread } from "../../providers/contract.ts";
 import type { ConnectionUse, ManifestEntry, RunContext } from "../contract.ts";
 import { type Definition, LAKE, partsOf } from "./definition.ts";
 import { lakeSource } from "./lake-source.ts";
@@ -12,7 +12,7 @@ type Selection = { items: readonly string[]; missing(item: string): void };
 export interface Source {
   /** Identifies the folder, with `/` at its end. That of a subfolder starts with it. */
   home: string;
-  walk(only?: Selection): AsyncIterable<TreeFile>;
+  walk(only: Selection | undefined, unread: Unread): AsyncIterable<TreeFile>;
   /**
    * After a walk: returns whether a file with this path belonged to an existing table and was since rewritten or
    * deleted. Always false for sources whose files aren't rows.
@@ -57,10 +57,10 @@ export async function openSource(
   const folder = folderOf(path);
   return {
     home: `${tree.home(link)}${folder.slice(1)}`,
-    walk: (only) =>
-      mode === "copy" && folder === "/" && !only
-        ? walkIfThere(tree.walk(link, folder))
-        : tree.walk(link, folder, only),
+    walk: (only, unread) => {
+      const files = tree.walk(link, folder, only, unread);
+      return mode === "copy" && folder === "/" && !only ? walkIfThere(files) : files;
+    },
     hasDropped: () => false,
     stat: (file) => tree.stat(link, file),
     open: (file) => tree.open(link, file),

@@ -1,13 +1,13 @@
 import { AppError } from "../../base/errors.ts";
-import type { Extraction, ExtractRequest, FileFormat } from "../contract.ts";
+import type { Extraction, ExtractRequest, FileFormat, Unread } from "../contract.ts";
 import { unpacked } from "./compression.ts";
 import { type Compression, FILE_ENDINGS, kindOf } from "./file-kinds.ts";
 import { compileGlob } from "./glob.ts";
 
 /** A file store, as an extract needs it. Paths are relative to the root, without a leading slash. */
 export interface FileSource {
-  /** All paths that start with `prefix`, in order of their UTF-8 bytes. */
-  walk(prefix: string): AsyncIterable<string>;
+  /** All paths that start with `prefix`, in order of their UTF-8 bytes. Calls `unread` as `Tree.walk` does. */
+  walk(prefix: string, unread: Unread): AsyncIterable<string>;
   open(path: string, format: FileFormat): Promise<ReadableStream<Uint8Array>>;
   /** Other names of a listed file that can be read in several formats. */
   others?(path: string): readonly OtherName[];
@@ -61,7 +61,11 @@ async function* match(
   fixedFormat: FileFormat | null,
 ): AsyncGenerator<SourceFile, { skipped: number }> {
   let skipped = 0;
-  for await (const path of source.walk(glob.prefix)) {
+  const unread: Unread = (path, reason) => {
+    const isMeant = path.endsWith("/") ? glob.mayMatchBelow(path.slice(0, -1)) : glob.matches(path);
+    if (isMeant) throw new AppError("upstream", `Couldn't read ${JSON.stringify(path)}: ${reason}.`);
+  };
+  for await (const path of source.walk(glob.prefix, unread)) {
     if (!glob.wild && path > glob.prefix && !source.others) break;
     if (glob.matches(path)) {
       const { format, compression } = kindOf(path);

@@ -9,6 +9,8 @@ export interface Glob {
   /** False if the pattern can only match `prefix` itself. */
   wild: boolean;
   matches(path: string): boolean;
+  /** Returns whether a path below this folder can match. */
+  mayMatchBelow(folder: string): boolean;
 }
 
 /**
@@ -30,6 +32,14 @@ export function compileGlob(pattern: string): Glob {
     matches(path) {
       const names = path.split("/");
       return alternatives.some((segments) => matchSegments(segments, names));
+    },
+    mayMatchBelow(folder) {
+      const names = folder.split("/");
+      return alternatives.some((segments) =>
+        segments.some((segment, at) =>
+          matchSegments(segments.slice(0, segment === "**" ? at + 1 : at), names),
+        ),
+      );
     },
   };
 }

@@ -1,4 +1,5 @@
 import { AppError } from "../../base/errors.ts";
+import { REPLACEMENT } from "../../base/folder-entries.ts";
 
 /** Folder for incomplete uploads, which is hidden and unreachable. */
 export const PARTS_FOLDER = ".weir-parts";
@@ -31,4 +32,11 @@ function pathFault(path: string, parts: readonly string[]): string | null {
 }
 
 export const noSuchPath = (path: string): AppError =>
-  new AppError("not_found", `File or folder ${JSON.stringify(path)} not found.`);
+  new AppError(
+    "not_found",
+    `File or folder ${JSON.stringify(path)} not found.${path.includes(REPLACEMENT) ? " If its name is not valid UTF-8, rename it." : ""}`,
+  );
+
+/** Why a file or folder can't be read, as clauses. */
+export const MISNAMED = "its name is not valid UTF-8";
+export const GONE = "it disappeared while the folder was being read";

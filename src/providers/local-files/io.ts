@@ -56,7 +56,9 @@ export async function openFile(link: LocalLink, path: string): Promise<FileHandl
   const real = root === null ? null : await findInside(root, parts);
   if (real === null) throw noSuchPath(path);
   // The path is real, so a link here was created after the check. Without NONBLOCK, opening a pipe would block.
-  const handle = await open(real, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+  const handle = await open(real, flags).catch(absentAsNull);
+  if (handle === null) throw noSuchPath(path);
   if ((await handle.stat()).isFile()) return handle;
   await handle.close();
   throw new AppError("bad_request", `${JSON.stringify(path)} is not a file.`);

@@ -1,10 +1,10 @@
-import type { Dirent } from "node:fs";
-import { readdir, realpath, stat } from "node:fs/promises";
+import { lstat, realpath, stat } from "node:fs/promises";
 import { join } from "node:path";
-import type { FileItem, FilePage } from "../contract.ts";
+import { type FolderEntry, readEntries } from "../../base/folder-entries.ts";
+import type { FileItem, FilePage, Unread } from "../contract.ts";
 import { mimeTypeOf } from "../files/file-kinds.ts";
 import { compareNames, type Name, pageOf } from "../files/name-pages.ts";
-import { PARTS_FOLDER } from "../files/paths.ts";
+import { GONE, MISNAMED, PARTS_FOLDER } from "../files/paths.ts";
 import { absentAsNull, isInside } from "./paths.ts";
 
 /** Lists folders first, then files, by name. Anything else, or outside `root`, is omitted. */
@@ -14,61 +14,75 @@ export async function listFolder(
   parts: readonly string[],
   pageToken?: string,
 ): Promise<FilePage> {
-  const { page, nextPageToken } = pageOf(await readNames(root, folder), pageToken);
+  const { page, nextPageToken } = pageOf((await readNames(root, folder)) ?? [], pageToken);
   const items: FileItem[] = [];
-  for (const { name } of page) {
-    const item = await describe(join(folder, name), [...parts, name]);
+  for (const { name, path } of page) {
+    const item = await describe(path, [...parts, name]);
     if (item) items.push(item);
   }
   return nextPageToken === undefined ? { items } : { items, nextPageToken };
 }
 
-/** The paths of all files below `folder` that start with `prefix`, in byte order. Doesn't follow linked folders. */
+/**
+ * The paths of all files below `folder` that start with `prefix`, in byte order. Doesn't follow linked folders. Calls
+ * `unread` as `Tree.walk` does. Returns false if the folder doesn't exist.
+ */
 export async function* walkFiles(
   root: string,
   prefix: string,
+  unread?: Unread,
   parts: readonly string[] = [],
-): AsyncGenerator<string> {
+): AsyncGenerator<string, boolean> {
   const names = await readNames(root, join(root, ...parts), true);
-  const paths = names.map(({ name, folder }) => ({
+  if (names === null) return false;
+  const paths = names.map(({ name, folder, isMisnamed }) => ({
     name,
     folder,
+    isMisnamed,
     path: [...parts, name].join("/") + (folder ? "/" : ""),
   }));
   paths.sort((a, b) => compareNames(a.path, b.path));
-  for (const { name, folder, path } of paths) {
+  for (const { name, folder, isMisnamed, path } of paths) {
     if (!path.startsWith(prefix) && !(folder && prefix.startsWith(path))) continue;
-    if (folder) yield* walkFiles(root, prefix, [...parts, name]);
-    else yield path;
+    if (isMisnamed) unread?.(path, MISNAMED);
+    else if (!folder) yield path;
+    else if (!(yield* walkFiles(root, prefix, unread, [...parts, name]))) unread?.(path, GONE);
   }
+  return true;
 }
 
-async function readNames(root: string, folder: string, own = false): Promise<Name[]> {
-  const entries = (await readdir(folder, { withFileTypes: true }).catch(absentAsNull)) ?? [];
-  const names: Name[] = [];
+type LocalName = Name & Pick<FolderEntry, "path" | "isMisnamed">;
+
+/** Null if there is no such folder. */
+async function readNames(root: string, folder: string, own = false): Promise<LocalName[] | null> {
+  const entries = await readEntries(folder).catch(absentAsNull);
+  if (entries === null) return null;
+  const names: LocalName[] = [];
   for (const entry of entries) {
-    const isFolder = await kindOf(root, folder, entry);
-    if (isFolder === null || entry.name === PARTS_FOLDER) continue;
-    if (own && isFolder && entry.isSymbolicLink()) continue;
-    names.push({ name: entry.name, folder: isFolder });
+    const { name, kind, path, isMisnamed } = entry;
+    const isFolder = await isFolderAt(root, entry);
+    if (isFolder === null || name === PARTS_FOLDER) continue;
+    if (own && isFolder && kind === "link") continue;
+    names.push({ name, folder: isFolder, path, isMisnamed });
   }
   return names;
 }
 
-/** Whether it is a folder, or null for special files and for links to the outside. */
-async function kindOf(root: string, folder: string, entry: Dirent): Promise<boolean | null> {
-  if (entry.isDirectory()) return true;
-  if (entry.isFile()) return false;
-  if (!entry.isSymbolicLink()) return null;
-  const real = await realpath(join(folder, entry.name)).catch(absentAsNull);
+/** Null for special files and for links to the outside. Links with undecodable names aren't followed. */
+async function isFolderAt(root: string, { kind, path }: FolderEntry): Promise<boolean | null> {
+  if (kind === "folder") return true;
+  if (kind === "file") return false;
+  if (kind !== "link") return null;
+  if (typeof path !== "string") return false;
+  const real = await realpath(path).catch(absentAsNull);
   if (real === null || !isInside(root, real)) return null;
-  const target = await stat(real);
-  return target.isDirectory() ? true : target.isFile() ? false : null;
+  const target = await stat(path).catch(absentAsNull);
+  return target?.isDirectory() ? true : target?.isFile() ? false : null;
 }
 
 /** Entry at a real path. Null if there is none. */
-export async function describe(real: string, parts: readonly string[]): Promise<FileItem | null> {
-  const found = await stat(real).catch(absentAsNull);
+export async function describe(real: string | Buffer, parts: readonly string[]): Promise<FileItem | null> {
+  const found = await (typeof real === "string" ? stat(real) : lstat(real)).catch(absentAsNull);
   if (found === null || !(found.isFile() || found.isDirectory())) return null;
   const name = parts.at(-1) ?? "/";
   const folder = found.isDirectory();

@@ -67,7 +67,7 @@ export const localFiles = defineProvider({
     const root = await translated(() => findRoot(link));
     return extractFiles(
       {
-        walk: (prefix) => (root === null ? nothing() : walkFiles(root, prefix)),
+        walk: (prefix, unread) => (root === null ? nothing() : walkFiles(root, prefix, unread)),
         open: (path) => translated(() => readFile(link, path)),
       },
       request,

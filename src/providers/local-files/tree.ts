@@ -2,7 +2,7 @@ import type { BigIntStats } from "node:fs";
 import { lstat, rm, stat } from "node:fs/promises";
 import { join, relative, sep } from "node:path";
 import { AppError } from "../../base/errors.ts";
-import type { Stamp, Tree, TreeFile } from "../contract.ts";
+import type { Stamp, Tree, TreeFile, Unread } from "../contract.ts";
 import { fileFault, noSuchPath, splitPath } from "../files/paths.ts";
 import { changedFile, exactly, toStream } from "../files/streams.ts";
 import { findRoot, type LocalLink, openFile, readHandle, writeFile } from "./io.ts";
@@ -14,7 +14,7 @@ export const localTree: Tree<LocalLink> = {
   home: (link) =>
     `local:${[link.filesFolder, ...splitPath(link.config.root ?? "/")].join("/").replace(/\/+$/, "")}/`,
 
-  async *walk(link, path, only) {
+  async *walk(link, path, only, unread) {
     const root = await translated(() => findRoot(link));
     const base = splitPath(path);
     const folder = root === null ? null : await translated(() => findInside(root, base));
@@ -22,6 +22,8 @@ export const localTree: Tree<LocalLink> = {
     if (!(await stat(folder)).isDirectory()) {
       throw new AppError("bad_request", `${JSON.stringify(path)} is a file, not a folder.`);
     }
+    const above = base.map((part) => `${part}/`).join("").length;
+    const unreadPaths = new Set<string>();
     const yielded = new Set<string>();
     for (const item of only?.items ?? [path]) {
       let isThere = !only;
@@ -30,12 +32,17 @@ export const localTree: Tree<LocalLink> = {
         only?.missing(item);
         continue;
       }
-      for await (const file of walkItem(root, parts)) {
+      const note: Unread = (file, reason) => {
+        isThere = true;
+        if (!unreadPaths.has(file)) unread?.(file.slice(above), reason);
+        unreadPaths.add(file);
+      };
+      for await (const file of walkItem(root, parts, note)) {
         isThere = true;
         const found = await describeFile(join(root, file), file);
         if (!found || yielded.has(file)) continue;
         yielded.add(file);
-        yield { ...found, path: relative(join("/", ...base), join("/", file)) };
+        yield { ...found, path: file.slice(above) };
       }
       if (!isThere) only?.missing(item);
     }
@@ -89,16 +96,18 @@ export const localTree: Tree<LocalLink> = {
 };
 
 /** Paths, relative to the root, of a file or of all files in a folder; none if it doesn't exist. */
-async function* walkItem(root: string, parts: readonly string[]): AsyncGenerator<string> {
+async function* walkItem(root: string, parts: readonly string[], unread: Unread): AsyncGenerator<string> {
   const real = await translated(() => findInside(root, parts));
   if (real === null) return;
   if ((await stat(real)).isDirectory()) {
     const shown = parts.join("/");
     const names = relative(root, real).split(sep).filter(Boolean);
-    for await (const path of walkFiles(root, "", names)) {
+    const itemOf = (path: string) => {
       const below = path.slice(names.join("/").length).replace(/^\//, "");
-      yield shown === "" ? below : `${shown}/${below}`;
-    }
+      return shown === "" ? below : `${shown}/${below}`;
+    };
+    const note: Unread = (path, reason) => unread(itemOf(path), reason);
+    for await (const path of walkFiles(root, "", note, names)) yield itemOf(path);
   } else {
     yield parts.join("/");
   }

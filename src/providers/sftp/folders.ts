@@ -1,8 +1,9 @@
 import { AppError } from "../../base/errors.ts";
-import type { FileItem, TreeFile } from "../contract.ts";
+import { REPLACEMENT } from "../../base/folder-entries.ts";
+import type { FileItem, TreeFile, Unread } from "../contract.ts";
 import { mimeTypeOf } from "../files/file-kinds.ts";
 import { compareNames, type Name } from "../files/name-pages.ts";
-import { PARTS_FOLDER } from "../files/paths.ts";
+import { GONE, MISNAMED, PARTS_FOLDER } from "../files/paths.ts";
 import type { Session } from "./session.ts";
 
 /** Attributes of a file or folder. */
@@ -10,6 +11,8 @@ export interface Entry extends Name {
   size: number;
   /** Milliseconds; SFTP's precision is one second. */
   modifiedMs: number;
+  /** True if the name isn't valid UTF-8, so that no path leads to it. */
+  isMisnamed?: boolean;
 }
 
 type Stats = NonNullable<Awaited<ReturnType<Session["stat"]>>>;
@@ -54,12 +57,24 @@ export async function makeInside(session: Session, parts: readonly string[]): Pr
   return folder;
 }
 
-/** Folders and files in a folder, including links to targets inside the root. With `isWalk` omits links to folders. */
-export async function readFolder(session: Session, folder: string, isWalk: boolean): Promise<Entry[]> {
+/**
+ * Folders and files in a folder, including links to targets inside the root. With `isWalk` omits links to folders. Null
+ * if there is no such folder.
+ */
+export async function readFolder(session: Session, folder: string, isWalk: boolean): Promise<Entry[] | null> {
+  const listed = await session.list(folder);
+  if (listed === null) return null;
   const entries: Entry[] = [];
-  for (const { filename: name, attrs } of (await session.list(folder)) ?? []) {
+  for (const { filename: name, attrs } of listed) {
     if (name === "." || name === ".." || name === PARTS_FOLDER) continue;
-    const stats = attrs.isSymbolicLink() ? await behind(session, join(folder, name)) : attrs;
+    const path = join(folder, name);
+    if (name.includes(REPLACEMENT) && (await session.stat(path)) === null) {
+      const isFolder = attrs.isDirectory();
+      if (isFolder || attrs.isFile() || attrs.isSymbolicLink())
+        entries.push({ ...entryAt(name, isFolder, attrs), isMisnamed: true });
+      continue;
+    }
+    const stats = attrs.isSymbolicLink() ? await behind(session, path) : attrs;
     if (stats === null || (isWalk && attrs.isSymbolicLink() && stats.isDirectory())) continue;
     const entry = entryOf(name, stats);
     if (entry) entries.push(entry);
@@ -76,26 +91,41 @@ async function behind(session: Session, link: string): Promise<Stats | null> {
 export function entryOf(name: string, stats: Stats): Entry | null {
   const folder = stats.isDirectory();
   if (!folder && !stats.isFile()) return null;
-  return { name, folder, size: stats.size, modifiedMs: stats.mtime * 1000 };
+  return entryAt(name, folder, stats);
 }
 
-/** All files below a folder whose paths start with `prefix`, in byte order. Doesn't follow linked folders. */
+const entryAt = (name: string, folder: boolean, { size, mtime }: Pick<Stats, "size" | "mtime">): Entry => ({
+  name,
+  folder,
+  size,
+  modifiedMs: mtime * 1000,
+});
+
+/**
+ * All files below a folder whose paths start with `prefix`, in byte order. Doesn't follow linked folders. Calls `unread`
+ * as `Tree.walk` does. Returns false if the folder doesn't exist.
+ */
 export async function* walk(
   session: Session,
   folder: string,
   prefix: string,
+  unread?: Unread,
   above = "",
-): AsyncGenerator<{ path: string; entry: Entry }> {
-  const entries = (await readFolder(session, folder, true)).map((entry) => ({
+): AsyncGenerator<{ path: string; entry: Entry }, boolean> {
+  const found = await readFolder(session, folder, true);
+  if (found === null) return false;
+  const entries = found.map((entry) => ({
     entry,
     path: `${above}${entry.name}${entry.folder ? "/" : ""}`,
   }));
   entries.sort((a, b) => compareNames(a.path, b.path));
   for (const { entry, path } of entries) {
     if (!path.startsWith(prefix) && !(entry.folder && prefix.startsWith(path))) continue;
-    if (entry.folder) yield* walk(session, join(folder, entry.name), prefix, path);
-    else yield { path, entry };
+    if (entry.isMisnamed) unread?.(path, MISNAMED);
+    else if (!entry.folder) yield { path, entry };
+    else if (!(yield* walk(session, join(folder, entry.name), prefix, unread, path))) unread?.(path, GONE);
   }
+  return true;
 }
 
 export const itemOf = (parts: readonly string[], { folder, size, modifiedMs }: Entry): FileItem => ({

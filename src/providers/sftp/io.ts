@@ -95,6 +95,6 @@ async function deleteStale(
   if (swept.has(link)) return;
   swept.add(link);
   const now = link.clock.now().getTime();
-  for (const { name, modifiedMs } of await readFolder(session, folder, true))
+  for (const { name, modifiedMs } of (await readFolder(session, folder, true)) ?? [])
     if (now - modifiedMs > STALE_MS) await session.remove(join(folder, name)).catch(() => undefined); // another upload did
 }

@@ -30,7 +30,9 @@ export const sftp = defineProvider({
         const parts = splitPath(path);
         const folder = await findInside(session, parts);
         if (folder === null || !(await session.stat(folder))?.isDirectory()) throw noSuchPath(path);
-        const { page, nextPageToken } = pageOf(await readFolder(session, folder, false), pageToken);
+        const entries = await readFolder(session, folder, false);
+        if (entries === null) throw noSuchPath(path);
+        const { page, nextPageToken } = pageOf(entries, pageToken);
         const items = page.map((entry) => itemOf([...parts, entry.name], entry));
         return nextPageToken === undefined ? { items } : { items, nextPageToken };
       }),
@@ -53,10 +55,10 @@ export const sftp = defineProvider({
   extract: (link, request) =>
     extractFiles(
       {
-        async *walk(prefix) {
+        async *walk(prefix, unread) {
           const { session, release } = await take(link);
           try {
-            for await (const { path } of walk(session, session.root, prefix)) yield path;
+            for await (const { path } of walk(session, session.root, prefix, unread)) yield path;
           } finally {
             release();
           }

@@ -1,5 +1,5 @@
 import { AppError } from "../../base/errors.ts";
-import type { Stamp, Tree } from "../contract.ts";
+import type { Stamp, Tree, Unread } from "../contract.ts";
 import { fileFault, noSuchPath, splitPath } from "../files/paths.ts";
 import { exactly } from "../files/streams.ts";
 import { entryOf, findInside, join, treeFileOf, versionOf, walk } from "./folders.ts";
@@ -12,7 +12,7 @@ export const sftpTree: Tree<SftpLink> = {
   home: ({ config, credentials }) =>
     `sftp:${config.host}:${config.port ?? 22}/${credentials.user}/${[...splitRoot(config.root)].join("/")}/`,
 
-  async *walk(link, path, only) {
+  async *walk(link, path, only, unread) {
     const { session, release } = await take(link);
     try {
       const base = splitPath(path);
@@ -22,10 +22,18 @@ export const sftpTree: Tree<SftpLink> = {
         throw new AppError("bad_request", `${JSON.stringify(path)} is a file, not a folder.`);
       const wanted = only?.items.map((item) => ({ item, parts: partsBelow(item, base) })) ?? null;
       const left = new Set(only?.items);
-      for await (const { path: below, entry } of walk(session, folder, "")) {
+      const isSelected = (below: string) => {
         const hits = wanted?.filter(({ parts }) => parts !== null && isWithin(below, parts)) ?? null;
         for (const { item } of hits ?? []) left.delete(item);
-        if (hits?.length === 0) continue;
+        return hits?.length !== 0;
+      };
+      const note: Unread = (below, reason) => {
+        const name = below.replace(/\/$/, "");
+        const isAbove = wanted?.some(({ parts }) => parts?.startsWith(`${name}/`)) ?? false;
+        if (isSelected(name) || isAbove) unread?.(below, reason);
+      };
+      for await (const { path: below, entry } of walk(session, folder, "", note)) {
+        if (!isSelected(below)) continue;
         yield treeFileOf(`/${[...base, below].join("/")}`, below, entry);
       }
       for (const item of left) only?.missing(item);
