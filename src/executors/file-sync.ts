@@ -26,8 +26,9 @@ const NAMES_TOLD = 100;
  * Copies new and changed files from one location to another.
  *
  * A second attempt is safe: a file appears at its destination completely or not at all, and each copied file is
- * recorded in the manifest, so that it isn't copied again. Deletions come last, and only if nothing failed. In a table
- * of the lake, files are rows: copied files that were since rewritten are deleted in either mode.
+ * recorded in the manifest, so that it isn't copied again. Deletions come last, and only if nothing failed. Only files
+ * that are in the way of a mirror, where a file became a folder or the reverse, are deleted before. In a table of the
+ * lake, files are rows: copied files that were since rewritten are deleted in either mode.
  */
 export const fileSync = defineExecutor({
   kind: "file_sync",
@@ -66,7 +67,7 @@ const named = (
 async function execute(ctx: RunContext, input: Definition): Promise<Done> {
   ctx.progress({ phase: "list", message: "Comparing source and destination" });
   const source = await openSource(ctx, input.source, input.mode);
-  const target = await openTarget(ctx, input.destination);
+  const target = await openTarget(ctx, input.destination, input.mode);
   try {
     refuseOverlap(source, target, input.mode);
     return await sync(ctx, input, source, target);
@@ -96,15 +97,19 @@ async function sync(ctx: RunContext, input: Definition, source: Source, target: 
     overwrite: input.overwrite,
     mirror: input.mode === "mirror",
     isFolderLike: target.isFolderLike,
+    renamesTwins: target.renamesTwins,
     fault: target.fault,
     hasDropped: source.hasDropped,
     isMeant,
+    unread: listed.failed,
+    at: target.at,
   });
-  plan.failed.unshift(...listed.failed);
   for (const { path, reason } of plan.failed.slice(0, NAMES_TOLD)) ctx.log("warn", `${path}: ${reason}`);
   refusePastLimits(input, plan);
   if (plan.adopt.length > 0) await ctx.manifest.keep(pair, plan.adopt);
 
+  const { failed } = plan;
+  const cleared = await removeFiles(ctx, target, plan.clear, failed);
   const total = plan.copy.length;
   ctx.progress({ phase: "copy", current: 0, total, unit: "files" });
   const copied = await copyFiles({
@@ -119,8 +124,9 @@ async function sync(ctx: RunContext, input: Definition, source: Source, target: 
   });
   if (copied.cause && copied.entries.length === 0) throw allFailed(copied.cause, copied.failed.length);
 
-  const failed = [...plan.failed, ...copied.failed];
-  const removed = await removeFiles(ctx, target, [...plan.replaced, ...plan.remove], failed);
+  failed.push(...copied.failed);
+  const others = await removeFiles(ctx, target, [...plan.replaced, ...plan.remove], failed);
+  const removed = [...cleared, ...others];
   const gone = [...removed, ...plan.forget];
   if (gone.length > 0) await ctx.manifest.forget(pair, gone);
   const load = await target.finish();
@@ -196,7 +202,7 @@ function refusePastLimits({ maxFiles, maxBytes, maxDelete }: Definition, plan: P
       { details: { bytes, maxBytes } },
     );
   }
-  const deletes = plan.remove.length;
+  const deletes = plan.clear.length + plan.remove.length;
   if (deletes > maxDelete) {
     throw new AppError(
       "max_delete_exceeded",

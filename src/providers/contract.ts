@@ -167,12 +167,17 @@ export interface Tree<L = Link> {
 interface TreeWrites<L = Link> {
   /** True if two names can't differ by case alone, and a file can't have the name of a folder. */
   readonly isFolderLike: boolean;
+  /** True if a file can have the name of a folder, but one of them is then listed under another name. */
+  readonly renamesTwins?: boolean;
   /** Returns why this config can't write, as a sentence. Null if it can. */
   refusal?(config: JsonObject): string | null;
   /** Returns why a file can't be at this path, as a clause. Null if it can. */
   fault(link: L, path: string): string | null;
-  /** Writes all or nothing. `size` is the expected number of bytes, null if unknown. */
-  put(link: L, path: string, file: Opened, size: number | null): Promise<Stamp>;
+  /**
+   * Writes all or nothing. `size` is the expected number of bytes, null if unknown. With `replacesFolder`, first removes
+   * a folder at the path if there is no file in it.
+   */
+  put(link: L, path: string, file: Opened, size: number | null, replacesFolder?: boolean): Promise<Stamp>;
   /** Copies within the external system. Null if it can't, so that the bytes have to be transferred. */
   copy?(from: L, file: TreeFile, to: L, path: string): Promise<Stamp | null>;
   /** A missing file is not an error. */

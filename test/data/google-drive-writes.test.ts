@@ -67,6 +67,23 @@ test("a folder is copied to a drive once, and mirrored: deleted files are in the
   expect(drive.named("c.csv")).toMatchObject({ trashed: true });
 });
 
+test("a drive holds a file and a folder of the same name, so a mirror converges where one became the other", async () => {
+  const source = await folder(data);
+  for (const path of ["a", "b/c.csv"]) source.put(path, path);
+  const mirror = await sync(data, {
+    source: { connectionId: source.id },
+    destination: { connectionId: await open(), path: "/In" },
+    mode: "mirror",
+  });
+  expect(await mirror.result()).toMatchObject({ copied: 2 });
+  for (const path of ["a", "b"]) source.removeAll(path);
+  source.put("a/x.csv", "x");
+  source.put("b", "file");
+  expect(await mirror.result()).toMatchObject({ copied: 2, deleted: 2, failed: [] });
+  expect([textOf("x.csv"), drive.named("c.csv")?.trashed]).toEqual(["x", true]);
+  expect(await mirror.result()).toMatchObject({ copied: 0, skipped: 2, deleted: 0, failed: [] });
+});
+
 test("a large file arrives completely even if parts of it are answered with an error", async () => {
   const source = await folder(data);
   const bytes = crypto.getRandomValues(new Uint8Array(64 * 1024));

@@ -139,6 +139,29 @@ describe.skipIf(!hasSshd)("files of an SSH server", () => {
     expect((await extract.run()).error.message).toContain('Couldn\'t read "M\uFFFDller.csv"');
   });
 
+  test("are replaced by a mirror where a file became a folder, or a folder a file", async () => {
+    const [from, place] = [await folder(data), await open()];
+    for (const path of ["a", "b/c/d.txt", "b/e.txt"]) from.put(path, path);
+    const mirror = await sync(data, {
+      source: { connectionId: from.id },
+      destination: { connectionId: place.id, path: "/in" },
+      mode: "mirror",
+    });
+    expect(await mirror.result()).toMatchObject({ copied: 3, failed: [] });
+    for (const path of ["a", "b"]) from.removeAll(path);
+    from.put("a/x.txt", "x");
+    from.put("b", "file");
+    mkdirSync(join(place.root, "in", "b", "empty"));
+    expect((await mirror.result({ mode: "copy" })).failed).toEqual([
+      { path: "a/x.txt", reason: expect.stringContaining('"/in/a" is a file at the destination') },
+      { path: "b", reason: expect.stringContaining('"/in/b" is a folder at the destination') },
+    ]);
+    expect(await mirror.result()).toMatchObject({ copied: 2, deleted: 3, failed: [] });
+    expect(readFileSync(join(place.root, "in", "a", "x.txt"), "utf8")).toBe("x");
+    expect(readFileSync(join(place.root, "in", "b"), "utf8")).toBe("file");
+    expect(await mirror.result()).toMatchObject({ copied: 0, skipped: 2, deleted: 0, failed: [] });
+  });
+
   deepTest("are copied there and back, once each, and deleted by a mirror", async () => {
     const source = await folder(data);
     source.put("a.txt", "one");

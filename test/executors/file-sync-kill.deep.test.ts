@@ -1,5 +1,6 @@
 import { Database } from "bun:sqlite";
 import { expect, test } from "bun:test";
+import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { connect } from "../support/connections.ts";
 import { eventually } from "../support/outbound.ts";
@@ -71,4 +72,63 @@ test("killed in the middle, a sync continues, copies no recorded file again, and
   expect((await s3.get("to-there", "large")).bytes.length).toBe(9_000_000);
   const second = created(await server.owner("POST", `${ACTIONS}/${action.id}/run`));
   expect((await runEnd(server.owner, second.id)).result).toMatchObject({ copied: 0, skipped: FILES + 1 });
+}, 120_000);
+
+test("killed after a mirror deleted what was in the way, it continues and converges", async () => {
+  await using s3 = await startS3();
+  await using installation = await startInstallation();
+  const gate = Promise.withResolvers<void>();
+  let isOpen = true;
+  s3.interfere(({ method, url }) => {
+    if (isOpen || method !== "GET" || url.includes("list-type")) return null;
+    gate.resolve();
+    return HELD;
+  });
+  s3.createBucket("from-here");
+  await s3.put("from-here", "a", "file");
+  await s3.put("from-here", "b/c/d", "d");
+  let server = await installation.serve();
+  const config = { endpointUrl: s3.endpointUrl, forcePathStyle: true, bucket: "from-here" };
+  const from = await connect(server.owner, { name: "S3", provider: "s3", config, credentials: s3Keys });
+  const local = { name: "Local", provider: "local_files", config: { root: "/to" }, credentials: {} };
+  const to = await connect(server.owner, local);
+  const definition = {
+    source: { connectionId: from.id },
+    destination: { connectionId: to.id },
+    mode: "mirror",
+  };
+  const action = await makeAction(server.owner, { kind: "file_sync", definition });
+  const run = async () => created(await server.owner("POST", `${ACTIONS}/${action.id}/run`)).id;
+  expect((await runEnd(server.owner, await run())).result).toMatchObject({ copied: 2, failed: [] });
+  await s3.remove("from-here", "a");
+  await s3.remove("from-here", "b/c/d");
+  await s3.put("from-here", "a/x", "x");
+  await s3.put("from-here", "b", "file");
+  isOpen = false;
+  const id = await run();
+  await gate.promise;
+  await server.end("SIGKILL");
+  const files = join(installation.dataFolder, "files");
+  const all = () =>
+    readdirSync(files, { recursive: true, encoding: "utf8" }).filter((path) => /\/to\//.test(path));
+  expect(all().some((path) => /\/(a|d)$/.test(path))).toBe(false);
+
+  isOpen = true;
+  server = await installation.serve();
+  expect(await runEnd(server.owner, id)).toMatchObject({
+    status: "completed",
+    interruptCount: 1,
+    result: { copied: 2, failed: [] },
+  });
+  expect(
+    all()
+      .map((path) => path.replace(/^.*?\/to\//, ""))
+      .sort(),
+  ).toEqual(["a", "a/x", "b"]);
+  expect((await runEnd(server.owner, await run())).result).toMatchObject({
+    copied: 0,
+    skipped: 2,
+    deleted: 0,
+    failed: [],
+  });
 }, 120_000);

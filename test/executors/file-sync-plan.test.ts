@@ -5,7 +5,19 @@ import { filterOf } from "../../src/executors/file-sync/definition.ts";
 import { nameReason, type Plan, planSync } from "../../src/executors/file-sync/plan.ts";
 import type { TreeFile } from "../../src/providers/contract.ts";
 
-const NAMES = ["a", "b", "dir/a", "dir/b", "dir/deep/c", "A", "dir", "x.skip", "../up"];
+const NAMES = [
+  "a",
+  "b",
+  "dir/a",
+  "dir/b",
+  "dir/deep/c",
+  "A",
+  "dir",
+  "dir/deep",
+  "dir/x.skip",
+  "x.skip",
+  "../up",
+];
 
 /** Two sides of files, whose contents are numbers, and a sync between them. */
 class World {
@@ -36,23 +48,32 @@ class World {
       overwrite: "changed",
       mirror,
       isFolderLike: this.isFolderLike,
+      renamesTwins: false,
       fault: () => null,
       hasDropped: () => false,
       isMeant: (path) => !path.endsWith(".skip"),
+      unread: [],
+      at: (path) => path,
     });
   }
 
   /** Executes a plan up to its first `copies` files; those after `kept` aren't recorded. */
   carryOut(plan: Plan, runId: string, { copies, kept }: { copies: number; kept: number }): void {
     for (const entry of plan.adopt) this.manifest.set(entry.path, entry);
+    for (const path of plan.clear) this.target.delete(path);
     for (const [index, file] of plan.copy.slice(0, copies).entries()) {
+      if (this.isFolderLike) expect(this.#obstacles(file.path)).toEqual([]);
       this.write(file.path, this.source.get(file.path) ?? -1);
       if (index < kept) this.manifest.set(file.path, this.#entry(file, runId));
     }
     if (copies < plan.copy.length || plan.failed.length > 0) return;
     for (const path of plan.remove) this.target.delete(path);
-    for (const path of [...plan.remove, ...plan.forget]) this.manifest.delete(path);
+    for (const path of [...plan.clear, ...plan.remove, ...plan.forget]) this.manifest.delete(path);
   }
+
+  /** Files because of which a folder can't hold a file at this path. */
+  #obstacles = (path: string): string[] =>
+    [...this.target.keys()].filter((each) => each.startsWith(`${path}/`) || path.startsWith(`${each}/`));
 
   #file = (path: string, content: number, version: string): TreeFile => ({
     id: path,
@@ -127,7 +148,7 @@ test("whatever happens on both sides, the next complete run leaves the source's 
         }
         const again = world.plan("after", mirror);
         expect([again.copy, again.adopt, again.done]).toEqual([[], [], []]);
-        if (refused.size === 0) expect(again.remove).toEqual([]);
+        if (refused.size === 0) expect([again.clear, again.remove]).toEqual([[], []]);
         expect(again.failed).toEqual(plan.failed);
       },
     ),

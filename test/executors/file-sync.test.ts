@@ -288,6 +288,95 @@ test("lists show files whose names aren't valid UTF-8, and an extract that match
   expect((await extract("in/**/[a-z].csv")).error.message).toContain('Couldn\'t read "in/D\uFFFDsseldorf/"');
 });
 
+test("a mirror replaces a file by a folder and a folder by a file, once, and counts what it deletes", async () => {
+  const [from, to] = [await folder(data), await folder(data)];
+  from.put("a", "file");
+  from.put("b/c/d.txt", "d");
+  from.put("b/e.txt", "e");
+  from.put("old.txt", "old");
+  const mirror = await sync(data, {
+    source: { connectionId: from.id },
+    destination: { connectionId: to.id, path: "/in" },
+    mode: "mirror",
+    maxDelete: 3,
+  });
+  expect(await mirror.result()).toMatchObject({ copied: 4, failed: [] });
+  for (const path of ["a", "b", "old.txt"]) from.removeAll(path);
+  from.put("a/x/y.txt", "y");
+  from.put("b", "file");
+  expect(await mirror.run()).toMatchObject({
+    status: "failed",
+    error: { code: "max_delete_exceeded", details: { deletes: 4, maxDelete: 3 } },
+  });
+  const copy = { mode: "copy" };
+  const inCopyMode = await mirror.result(copy);
+  expect(inCopyMode).toMatchObject({ copied: 0, deleted: 0 });
+  expect(reasons(inCopyMode.failed)).toEqual({
+    "a/x/y.txt": 'Not copied: "/in/a" is a file at the destination, not a folder. Delete it there.',
+    b: 'Not copied: "/in/b" is a folder at the destination, not a file. Delete it there.',
+  });
+  expect(Object.keys(to.all("in"))).toEqual(["a", "b/c/d.txt", "b/e.txt", "old.txt"]);
+  expect(await mirror.result({ maxDelete: 4 })).toMatchObject({ copied: 2, deleted: 4, failed: [] });
+  expect(to.all("in")).toEqual({ "a/x/y.txt": "y", b: "file" });
+  expect(await mirror.result()).toMatchObject({ copied: 0, skipped: 2, deleted: 0, failed: [] });
+
+  from.removeAll("a");
+  expect(await mirror.result()).toMatchObject({ deleted: 1 });
+  from.put("a", "file again");
+  expect((await mirror.result(copy)).failed).toEqual([
+    { path: "a", reason: '"/in/a" is a folder. Delete it first.' },
+  ]);
+  expect(await mirror.result()).toMatchObject({ copied: 1, skipped: 1, failed: [] });
+  expect(to.all("in")).toEqual({ a: "file again", b: "file" });
+});
+
+test("a mirror keeps files in the way that aren't part of it, and all of them after an error", async () => {
+  const [from, to] = [await folder(data), await folder(data)];
+  for (const path of ["a/mine.keep", "a/other.txt", "b/c.txt", "old.txt"]) to.put(path, path);
+  from.put("a", "file");
+  from.put("b", "file");
+  const mirror = await sync(data, {
+    source: { connectionId: from.id, exclude: ["*.keep"] },
+    destination: { connectionId: to.id },
+    mode: "mirror",
+  });
+  const before = to.all();
+  const kept = await mirror.result();
+  expect(kept).toMatchObject({ copied: 0, deleted: 0 });
+  expect(reasons(kept.failed)).toEqual({
+    a: 'Not copied: "/a" is a folder at the destination, not a file. Delete it there.',
+    b: 'Not copied: "/b" is a folder at the destination, not a file. It will be deleted when nothing else fails.',
+  });
+  expect(to.all()).toEqual(before);
+  from.remove("a");
+  from.putLatin1("\xfc", "unreadable");
+  expect(await mirror.result()).toMatchObject({ copied: 0, deleted: 0, failed: [{}, { path: "b" }] });
+  expect(to.all()).toEqual(before);
+  from.removeAll("");
+  from.put("b", "file");
+  expect(await mirror.result()).toMatchObject({ copied: 1, deleted: 3, failed: [] });
+  expect(to.all()).toEqual({ "a/mine.keep": "a/mine.keep", b: "file" });
+});
+
+test("a bucket holds a file and a folder of the same name, so a mirror deletes the old one last", async () => {
+  const [from, to] = [await folder(data), await bucket(data, s3)];
+  from.put("a", "file");
+  from.put("b/c", "c");
+  const mirror = await sync(data, {
+    source: { connectionId: from.id },
+    destination: { connectionId: to.id },
+    mode: "mirror",
+  });
+  await mirror.result();
+  for (const path of ["a", "b"]) from.removeAll(path);
+  from.put("a/x", "x");
+  from.put("b", "file");
+  const seen = s3.seen.length;
+  expect(await mirror.result()).toMatchObject({ copied: 2, deleted: 2, failed: [] });
+  expect(writesSince(seen).map(({ method }) => method)).toEqual(["PUT", "PUT", "DELETE", "DELETE"]);
+  expect(await to.all()).toEqual({ "a/x": "x", b: "file" });
+});
+
 test("a mirror of a missing root fails, and what it copied stays", async () => {
   const to = await folder(data);
   const local = await folder(data);

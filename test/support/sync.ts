@@ -38,6 +38,7 @@ export async function folder(data: Data) {
     /** Creates a file whose path is in Latin-1, which is not valid UTF-8. */
     putLatin1: (path: string, content: string) => putLatin1(place, path, content),
     remove: (path: string) => rmSync(join(place, path)),
+    removeAll: (path: string) => rmSync(join(place, path), { recursive: true }),
     /** Path and content of everything in it. */
     all(below = ""): Record<string, string> {
       const found = readdirSync(join(place, below), { recursive: true, encoding: "utf8" }).sort();

@@ -72,7 +72,7 @@ export const definition = object({
   mode: oneOf(["copy", "mirror"], {
     default: "copy",
     description:
-      "copy only adds and updates files. mirror also deletes files that the source doesn't have, after everything was copied; it fails if the source folder doesn't exist. For tables of the lake, both modes delete files that were copied earlier and have since been rewritten.",
+      "copy only adds and updates files. mirror also deletes files that the source doesn't have, after everything was copied, or before if they are in the way of a file or folder; it fails if the source folder doesn't exist. For tables of the lake, both modes delete files that were copied earlier and have since been rewritten.",
   }),
   overwrite: oneOf(["changed", "always", "never"], {
     default: "changed",

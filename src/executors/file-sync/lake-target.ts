@@ -87,6 +87,7 @@ export async function openLakeTarget(ctx: RunContext, path: string): Promise<Tar
       .map((part) => `${part}/`)
       .join("")}`,
     isFolderLike: false,
+    renamesTwins: false,
 
     async list(manifest) {
       const found = new Map<string, TreeFile>();
@@ -108,6 +109,8 @@ export async function openLakeTarget(ctx: RunContext, path: string): Promise<Tar
       }
       return found;
     },
+
+    at: (below) => below,
 
     fault(below) {
       if (!below.endsWith(".parquet")) return "the lake takes Parquet files, whose names end in .parquet";

@@ -18,12 +18,18 @@ export interface Sight {
   mirror: boolean;
   /** Whether the destination rejects names that differ only by case, and a file with the name of a folder. */
   isFolderLike: boolean;
+  /** Whether it lists a file or a folder under another name if both have the same. */
+  renamesTwins: boolean;
   /** Why the destination can't have such a path, as a clause. */
   fault(path: string): string | null;
   /** Whether the source has since moved this file's rows to other files, as tables do; then it must not be kept. */
   hasDropped(path: string): boolean;
   /** Returns whether a file of the destination is part of the sync. */
   isMeant(path: string): boolean;
+  /** What couldn't be read of the source. */
+  unread: readonly Failure[];
+  /** A path of the destination, as users know it. */
+  at(path: string): string;
 }
 
 export interface Plan {
@@ -33,8 +39,10 @@ export interface Plan {
   /** Copied by this run before it was interrupted. */
   done: ManifestEntry[];
   skipped: number;
-  /** Paths relative to the destination's folder. */
+  /** Paths relative to the destination's folder, to delete at the end. */
   remove: string[];
+  /** Those to delete before copying: files where the source has a folder, and files in folders where it has a file. */
+  clear: string[];
   /** Copied files that were since rewritten. They are deleted in any mode, which loses nothing. */
   replaced: string[];
   /** Paths of the manifest that are obsolete. */
@@ -51,9 +59,10 @@ export function planSync(sight: Sight): Plan {
     done: [],
     skipped: 0,
     remove: [],
+    clear: [],
     replaced: [],
     forget: [],
-    failed: [],
+    failed: [...sight.unread],
   };
   const refused = collisions(sight);
   const wanted = new Set<string>();
@@ -70,8 +79,69 @@ export function planSync(sight: Sight): Plan {
     if (known && isSame(there, known) && sight.hasDropped(path)) plan.replaced.push(path);
     else if (sight.mirror) plan.remove.push(path);
   }
+  if (sight.isFolderLike || sight.renamesTwins) clearWay(sight, plan);
   plan.forget = [...manifest.keys()].filter((path) => !wanted.has(path) && !present.has(path));
   return plan;
+}
+
+/** What keeps a file from being written. */
+interface Blocked {
+  /** Files of the destination. */
+  obstacles: string[];
+  reason: string;
+}
+
+/**
+ * Moves deletions that other files wait for to `clear`, or reports those files as failed: without a mirror, if an
+ * obstacle isn't part of the sync, and after any failure, since nothing is deleted then.
+ */
+function clearWay(sight: Sight, plan: Plan): void {
+  const blocked = blockedFiles(sight, plan.copy);
+  if (blocked.size === 0) return;
+  const removable = new Set(plan.remove);
+  const all = new Set([...blocked.values()].flatMap(({ obstacles }) => obstacles));
+  if (plan.failed.length === 0 && [...all].every((path) => removable.has(path))) {
+    plan.clear = plan.remove.filter((path) => all.has(path));
+    plan.remove = plan.remove.filter((path) => !all.has(path));
+    return;
+  }
+  if (!sight.isFolderLike) return;
+  for (const [path, { obstacles, reason }] of blocked) {
+    const advice = obstacles.every((each) => removable.has(each))
+      ? "It will be deleted when nothing else fails."
+      : "Delete it there.";
+    plan.failed.push({ path, reason: `Not copied: ${reason}. ${advice}` });
+  }
+  plan.copy = plan.copy.filter(({ path }) => !blocked.has(path));
+}
+
+/** Files to copy for which the destination has a file in place of a folder, or a folder in place of the file. */
+function blockedFiles({ present, at }: Sight, copy: readonly TreeFile[]): Map<string, Blocked> {
+  const blocked = new Map<string, Blocked>();
+  const wanted = new Set(copy.map(({ path }) => path));
+  for (const path of wanted) {
+    const file = foldersOf(path).find((folder) => present.has(folder));
+    if (file === undefined) continue;
+    const reason = `${JSON.stringify(at(file))} is a file at the destination, not a folder`;
+    blocked.set(path, { obstacles: [file], reason });
+  }
+  for (const obstacle of present.keys()) {
+    for (const path of foldersOf(obstacle).filter((folder) => wanted.has(folder))) {
+      const reason = `${JSON.stringify(at(path))} is a folder at the destination, not a file`;
+      const known = blocked.get(path);
+      if (known) known.obstacles.push(obstacle);
+      else blocked.set(path, { obstacles: [obstacle], reason });
+    }
+  }
+  return blocked;
+}
+
+/** Paths of the folders that a file is in. */
+function foldersOf(path: string): string[] {
+  const folders: string[] = [];
+  for (let end = path.indexOf("/"); end !== -1; end = path.indexOf("/", end + 1))
+    folders.push(path.slice(0, end));
+  return folders;
 }
 
 const TWICE = "The source has two files of this name.";
@@ -132,8 +202,7 @@ function collisions({ files, manifest, isFolderLike }: Sight): Map<string, strin
   const folders = new Set<string>();
   const groups = new Map<string, string[]>();
   for (const { path } of files) {
-    for (let end = path.indexOf("/"); end !== -1; end = path.indexOf("/", end + 1))
-      folders.add(fold(path.slice(0, end)));
+    for (const folder of foldersOf(path)) folders.add(fold(folder));
     const group = groups.get(fold(path));
     if (group) group.push(path);
     else groups.set(fold(path), [path]);

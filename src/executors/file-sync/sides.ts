@@ -33,8 +33,11 @@ export interface Written extends Stamp {
 export interface Target {
   home: string;
   isFolderLike: boolean;
+  renamesTwins: boolean;
   /** Lists the existing files, including those that this run wrote before it was interrupted. */
   list(manifest: ReadonlyMap<string, ManifestEntry>): Promise<Map<string, TreeFile>>;
+  /** The path in the destination's connection or dataset, as users know it. */
+  at(path: string): string;
   fault(path: string): string | null;
   /** Lets the external system copy by itself, if it can. */
   copy(source: Source, file: TreeFile): Promise<Written | null>;
@@ -81,6 +84,7 @@ async function* walkIfThere(files: AsyncIterable<TreeFile>): AsyncGenerator<Tree
 export async function openTarget(
   ctx: RunContext,
   { connectionId, path = "/" }: Definition["destination"],
+  mode: Definition["mode"],
 ): Promise<Target> {
   if (connectionId === LAKE) return openLakeTarget(ctx, path);
   const { tree, link, title } = await openTree(ctx, connectionId, "write");
@@ -92,6 +96,7 @@ export async function openTarget(
   return {
     home: `${tree.home(link)}${folder.slice(1)}`,
     isFolderLike: writes.isFolderLike,
+    renamesTwins: writes.renamesTwins ?? false,
     async list() {
       const found = new Map<string, TreeFile>();
       try {
@@ -101,10 +106,11 @@ export async function openTarget(
       }
       return found;
     },
+    at,
     fault: (below) => writes.fault(link, at(below)),
     copy: async ({ via }, file) =>
       via?.tree === tree ? ((await writes.copy?.(via.link, file, link, at(file.path))) ?? null) : null,
-    put: (below, file, size) => writes.put(link, at(below), file, size),
+    put: (below, file, size) => writes.put(link, at(below), file, size, mode === "mirror"),
     remove: (below) => writes.remove(link, at(below)),
     finish: async () => null,
     close: async () => undefined,

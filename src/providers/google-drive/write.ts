@@ -25,6 +25,7 @@ const READ_ONLY =
 /** Writes files by path and creates missing folders. */
 export const driveWrites: NonNullable<Tree<DriveLink>["writes"]> = {
   isFolderLike: false,
+  renamesTwins: true,
 
   refusal: ({ access }) => (access === "write" ? null : READ_ONLY),
 
@@ -33,8 +34,8 @@ export const driveWrites: NonNullable<Tree<DriveLink>["writes"]> = {
     return long === undefined ? null : `a name in it has more than ${MAX_NAME} characters`;
   },
 
-  async put(link, path, file, size): Promise<Stamp> {
-    const written = await writeFile(link, path, file, size);
+  async put(link, path, file, size, replacesFolder = false): Promise<Stamp> {
+    const written = await writeFile(link, path, file, { size, replacesFolder });
     return { version: written.md5 ?? `${written.modifiedTime}`, size: written.size ?? 0 };
   },
 
@@ -43,17 +44,16 @@ export const driveWrites: NonNullable<Tree<DriveLink>["writes"]> = {
     const [names, name] = split(path);
     const parent = await findParent(link, names);
     const file = (parent && (await findNamed(link, parent, name))) ?? (await findById(link, path));
-    if (!file) return;
-    // moves it to the trash, where its owner finds it for 30 days
-    const request = {
-      path: `/files/${encodeURIComponent(file.id)}`,
-      what: JSON.stringify(path),
-      isHurried: false,
-    };
-    const response = await getDrive(link, { ...request, method: "PATCH", body: { trashed: true } });
-    await response.body.cancel();
+    if (file) await trash(link, file, path);
   },
 };
+
+/** Moves a file to the trash, where its owner finds it for 30 days. */
+async function trash(link: DriveLink, { id }: DriveFile, path: string): Promise<void> {
+  const request = { path: `/files/${encodeURIComponent(id)}`, what: JSON.stringify(path), isHurried: false };
+  const response = await getDrive(link, { ...request, method: "PATCH", body: { trashed: true } });
+  await response.body.cancel();
+}
 
 /** Writes one uploaded file. Throws `payload_too_large`. */
 export async function writeItem(
@@ -71,21 +71,23 @@ export async function writeItem(
       controller.enqueue(chunk);
     },
   });
-  return itemOf(await writeFile(link, path, { bytes: bytes.pipeThrough(counted) }, null), "");
+  return itemOf(await writeFile(link, path, { bytes: bytes.pipeThrough(counted) }), "");
 }
 
 async function writeFile(
   link: DriveLink,
   path: string,
   { bytes, contentType }: Opened,
-  size: number | null,
+  { size = null, replacesFolder = false }: { size?: number | null; replacesFolder?: boolean } = {},
 ): Promise<DriveFile> {
   refuseReadOnly(link);
   const [names, name] = split(path);
   if (name === "") throw new AppError("bad_request", "The path names a folder, not a file.");
   const stream = bytes instanceof Uint8Array ? new Blob([bytes]).stream() : bytes;
   const parent = await makeParent(link, names);
-  const before = await findNamed(link, parent, name);
+  const twins = await named(link, parent, name);
+  if (replacesFolder) await trashEmpty(link, twins, path);
+  const before = twins.find(isOrdinary) ?? null;
   const metadata: JsonObject = before ? {} : { name, parents: [parent.id] };
   const upload = {
     ...{ id: before?.id ?? null, metadata, size, what: JSON.stringify(path) },
@@ -108,8 +110,26 @@ function split(path: string): [folders: string[], name: string] {
 
 /** The file of that name, the oldest if there are several, null if there is none. Ignores Google's own documents. */
 async function findNamed(link: DriveLink, parent: Parent, name: string): Promise<DriveFile | null> {
-  const files = await named(link, parent, name);
-  return files.find((file) => !isFolder(file) && file.target === null && !isNative(file.mimeType)) ?? null;
+  return (await named(link, parent, name)).find(isOrdinary) ?? null;
+}
+
+const isOrdinary = (file: DriveFile): boolean =>
+  !isFolder(file) && file.target === null && !isNative(file.mimeType);
+
+/** Moves folders without files to the trash. */
+async function trashEmpty(link: DriveLink, files: readonly DriveFile[], path: string): Promise<void> {
+  for (const file of files) {
+    if (!(await isEmptyFolder(link, file))) continue;
+    await trash(link, file, path);
+    known.delete(link);
+  }
+}
+
+async function isEmptyFolder(link: DriveLink, file: DriveFile): Promise<boolean> {
+  if (file.mimeType !== FOLDER) return false;
+  for (const each of await listAll(link, { folderId: file.id, driveId: file.driveId }))
+    if (!(await isEmptyFolder(link, each))) return false;
+  return true;
 }
 
 async function named(link: DriveLink, { id, driveId }: Parent, name: string): Promise<DriveFile[]> {

@@ -1,9 +1,10 @@
 import { constants } from "node:fs";
-import { type FileHandle, lstat, mkdir, open, readdir, realpath, rename, rm } from "node:fs/promises";
+import { type FileHandle, lstat, mkdir, open, readdir, realpath, rename, rm, rmdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { type Static, Type as t } from "@sinclair/typebox";
 import { syncFolder } from "../../base/disk.ts";
 import { AppError } from "../../base/errors.ts";
+import { readEntries } from "../../base/folder-entries.ts";
 import type { Link } from "../contract.ts";
 import type { FileRoom } from "../contract-room.ts";
 import { noSuchPath, PARTS_FOLDER, splitPath } from "../files/paths.ts";
@@ -83,12 +84,15 @@ export async function* readHandle(
   }
 }
 
-/** Writes a temporary file, syncs it to disk, and only then renames it. */
+/**
+ * Writes a temporary file, syncs it to disk, and only then renames it. With `replacesFolder`, first removes a folder at
+ * the path if there is no file in it.
+ */
 export async function writeFile(
   link: LocalLink,
   path: string,
   bytes: ReadableStream<Uint8Array>,
-  maxBytes: number,
+  { maxBytes, replacesFolder = false }: { maxBytes: number; replacesFolder?: boolean },
 ): Promise<{ target: string; parts: string[] }> {
   const parts = splitPath(path);
   const name = parts.at(-1);
@@ -98,8 +102,9 @@ export async function writeFile(
   const root = await makeRoot(link);
   const folder = await makeInside(root, parts.slice(0, -1));
   const target = join(folder, name);
-  if ((await lstat(target).catch(absentAsNull))?.isDirectory()) {
-    throw new AppError("conflict", `${JSON.stringify(path)} is a folder.`);
+  const isFolder = (await lstat(target).catch(absentAsNull))?.isDirectory() ?? false;
+  if (isFolder && !(replacesFolder && (await removeFolder(target)))) {
+    throw new AppError("conflict", `${JSON.stringify(path)} is a folder. Delete it first.`);
   }
   const part = join(
     await partsFolder(link),
@@ -119,6 +124,14 @@ export async function writeFile(
   }
   await syncFolder(dirname(target));
   return { target, parts };
+}
+
+/** Removes a folder and those in it. Returns false, and leaves what is left, if there is anything else in it. */
+async function removeFolder(folder: string): Promise<boolean> {
+  for (const { kind, path } of await readEntries(folder))
+    if (kind !== "folder" || typeof path !== "string" || !(await removeFolder(path))) return false;
+  await rmdir(folder);
+  return true;
 }
 
 async function writePart(

@@ -54,7 +54,7 @@ export const localFiles = defineProvider({
     read: (link, path) => translated(() => readFile(link, path)),
     write: (link, path, bytes, maxBytes) =>
       translated(async () => {
-        const { target, parts } = await writeFile(link, path, bytes, maxBytes);
+        const { target, parts } = await writeFile(link, path, bytes, { maxBytes });
         const item = await describe(target, parts);
         if (!item) throw noSuchPath(path);
         return item;

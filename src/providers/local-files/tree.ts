@@ -77,9 +77,12 @@ export const localTree: Tree<LocalLink> = {
 
     fault: (_link, path) => fileFault(path),
 
-    put: (link, path, { bytes }, size) =>
+    put: (link, path, { bytes }, size, replacesFolder) =>
       translated(async (): Promise<Stamp> => {
-        const { target } = await writeFile(link, path, exactly(bytes, size, path), Number.MAX_SAFE_INTEGER);
+        const { target } = await writeFile(link, path, exactly(bytes, size, path), {
+          maxBytes: Number.MAX_SAFE_INTEGER,
+          replacesFolder,
+        });
         const found = await lstat(target, { bigint: true });
         return { version: versionOf(found), size: Number(found.size) };
       }),

@@ -2,7 +2,7 @@ import { AppError } from "../../base/errors.ts";
 import { noSuchPath, PARTS_FOLDER, splitPath } from "../files/paths.ts";
 import { changedFile, readChunks, toStream } from "../files/streams.ts";
 import { type Entry, entryOf, findInside, join, makeInside, readFolder, versionOf } from "./folders.ts";
-import { inSession, take } from "./session.ts";
+import { inSession, type Session, take } from "./session.ts";
 import type { SftpLink } from "./shape.ts";
 
 /** Age at which leftover parts of interrupted uploads are deleted. */
@@ -43,12 +43,15 @@ export async function readFile(
   }
 }
 
-/** Writes a file under a temporary name, then renames it. Returns its attributes. */
+/**
+ * Writes a file under a temporary name, then renames it. Returns its attributes. With `replacesFolder`, first removes a
+ * folder at the path if there is no file in it.
+ */
 export const writeFile = (
   link: SftpLink,
   path: string,
   bytes: ReadableStream<Uint8Array>,
-  maxBytes: number,
+  { maxBytes, replacesFolder = false }: { maxBytes: number; replacesFolder?: boolean },
 ): Promise<Entry> =>
   inSession(link, async (session) => {
     const parts = splitPath(path);
@@ -57,8 +60,9 @@ export const writeFile = (
       throw new AppError("bad_request", "The path names a folder, not a file.");
     const folder = await makeInside(session, parts.slice(0, -1));
     const target = join(folder, name);
-    if ((await session.stat(target))?.isDirectory())
-      throw new AppError("conflict", `${JSON.stringify(path)} is a folder, not a file.`);
+    const isFolder = (await session.stat(target))?.isDirectory() ?? false;
+    if (isFolder && !(replacesFolder && (await removeFolder(session, target))))
+      throw new AppError("conflict", `${JSON.stringify(path)} is a folder. Delete it first.`);
     const partsFolder = await makeInside(session, [PARTS_FOLDER]);
     await deleteStale(link, session, partsFolder);
     const part = join(partsFolder, Buffer.from(crypto.getRandomValues(new Uint8Array(16))).toString("hex"));
@@ -75,6 +79,16 @@ export const writeFile = (
     return entry;
   });
 
+/** Removes a folder and those in it. Returns false, and leaves what is left, if there is anything else in it. */
+async function removeFolder(session: Session, folder: string): Promise<boolean> {
+  for (const { filename: name, attrs } of (await session.list(folder)) ?? []) {
+    if (name === "." || name === "..") continue;
+    if (!attrs.isDirectory() || !(await removeFolder(session, join(folder, name)))) return false;
+  }
+  await session.removeFolder(folder);
+  return true;
+}
+
 async function* limited(chunks: AsyncIterable<Uint8Array>, maxBytes: number): AsyncGenerator<Uint8Array> {
   let total = 0;
   for await (const chunk of chunks) {
@@ -87,11 +101,7 @@ async function* limited(chunks: AsyncIterable<Uint8Array>, maxBytes: number): As
 
 const swept = new WeakSet<SftpLink>();
 
-async function deleteStale(
-  link: SftpLink,
-  session: Parameters<typeof readFolder>[0],
-  folder: string,
-): Promise<void> {
+async function deleteStale(link: SftpLink, session: Session, folder: string): Promise<void> {
   if (swept.has(link)) return;
   swept.add(link);
   const now = link.clock.now().getTime();

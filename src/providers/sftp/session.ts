@@ -21,6 +21,8 @@ export interface Session {
   list(path: string): Promise<FileEntryWithStats[] | null>;
   makeFolder(path: string): Promise<void>;
   remove(path: string): Promise<void>;
+  /** Throws if the folder isn't empty. */
+  removeFolder(path: string): Promise<void>;
   /** Replaces an existing file, atomically if the server can. */
   rename(from: string, to: string): Promise<void>;
   read(path: string): Promise<AsyncGenerator<Uint8Array>>;
@@ -151,6 +153,7 @@ async function sessionOf(site: Site, sftp: SFTPWrapper): Promise<Session> {
     list: (path) => orNull(call<FileEntryWithStats[]>((done) => sftp.readdir(path, done))),
     makeFolder: (path) => call<void>((done) => sftp.mkdir(path, done as (error?: Error | null) => void)),
     remove: (path) => call<void>((done) => sftp.unlink(path, done as (error?: Error | null) => void)),
+    removeFolder: (path) => call<void>((done) => sftp.rmdir(path, done as (error?: Error | null) => void)),
     rename: (from, to) => renameOver(call, sftp, from, to),
     async read(path) {
       const handle = await call<Buffer>((done) => sftp.open(path, "r", done));

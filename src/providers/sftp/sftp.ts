@@ -47,7 +47,7 @@ export const sftp = defineProvider({
       }),
     read: (link, path) => readFile(link, path),
     write: async (link, path, bytes, maxBytes) =>
-      itemOf(splitPath(path), await writeFile(link, path, bytes, maxBytes)),
+      itemOf(splitPath(path), await writeFile(link, path, bytes, { maxBytes })),
   },
 
   tree: sftpTree,

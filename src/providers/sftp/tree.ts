@@ -58,8 +58,11 @@ export const sftpTree: Tree<SftpLink> = {
 
     fault: (_link, path) => fileFault(path),
 
-    async put(link, path, { bytes }, size): Promise<Stamp> {
-      const entry = await writeFile(link, path, exactly(bytes, size, path), Number.MAX_SAFE_INTEGER);
+    async put(link, path, { bytes }, size, replacesFolder): Promise<Stamp> {
+      const entry = await writeFile(link, path, exactly(bytes, size, path), {
+        maxBytes: Number.MAX_SAFE_INTEGER,
+        replacesFolder,
+      });
       return { version: versionOf(entry), size: entry.size };
     },
 
