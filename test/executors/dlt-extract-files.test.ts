@@ -511,6 +511,21 @@ describe("a condition over files", () => {
   });
 });
 
+test("values of folder names that no file has as a column are in the warnings", async () => {
+  await using world = openWorld({ sql: duck.sql });
+  const files = {
+    "in/year=2026/Month=01/a.csv": "id,month\n1,1\n",
+    "in/year=2027/Month=02/b.jsonl": '{"id":2,"month":2}\n',
+    "in/a=b.csv": "id,month\n3,3\n",
+  };
+  const warning =
+    'The values in folder names such as "year=2026" aren\'t loaded, and the files have no column year. To keep them, add the column to the files.';
+  const all = await load(world, "in/**/*", files);
+  expect([all.result.rows, all.result.warnings]).toEqual([3, [warning]]);
+  const chosen = await load(world, "in/**/*", files, { columns: ["id"], writeDisposition: "replace" });
+  expect(chosen.result.warnings).toEqual([]);
+});
+
 test("Parquet files keep their types, and nested ones become JSON", async () => {
   await using world = openWorld();
   const { path } = await duck.parquet(

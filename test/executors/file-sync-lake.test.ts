@@ -108,6 +108,45 @@ test("another action that copies the same files to the same dataset replaces the
   expect(await ids("again")).toEqual([1, 20]);
 });
 
+test("files more than one folder below a dataset are refused, since their table isn't clear", async () => {
+  const from = await folder(data);
+  const paths = ["a.parquet", "orders/b.parquet", "orders/eu/c.parquet", "orders/year=2026/m=1/d.parquet"];
+  for (const [id, path] of paths.entries()) from.put(path, await rowOf(id));
+  const { result } = await sync(data, {
+    source: { connectionId: from.id },
+    destination: { connectionId: "lake", path: "/raw/deep" },
+  });
+  const reason =
+    "Not copied: it is more than one folder below the dataset, where a folder is a table. To load such files into one table, set destination.path to /raw/deep/TABLE and source.path to its folder.";
+  expect(await result()).toMatchObject({
+    copied: 2,
+    failed: [
+      { path: "orders/eu/c.parquet", reason },
+      { path: "orders/year=2026/m=1/d.parquet", reason },
+    ],
+  });
+  expect([await ids("deep__a"), await ids("deep__orders")]).toEqual([[0], [1]]);
+});
+
+test("values of folder names that the files lack are named in the log when a sync loads them", async () => {
+  const from = await folder(data);
+  from.put("year=2026/ID=1/a.parquet", await rowOf(1));
+  from.put("year=2027/id=2/b.parquet", await rowOf(2));
+  const { run } = await sync(data, {
+    source: { connectionId: from.id },
+    destination: { connectionId: "lake", path: "/raw/hive/orders" },
+  });
+  const ended = await run();
+  expect(ended.result).toMatchObject({ copied: 2, failed: [] });
+  const { items } = (await data.owner("GET", `${RUNS}/${ended.id}/logs`)).body;
+  const warnings = items.filter(({ level }: { level: string }) => level === "warn");
+  expect(warnings.map(({ message }: { message: string }) => message)).toEqual([
+    expect.stringMatching(
+      /^The values in folder names such as "year=202[67]" aren't loaded, and the files have no column year\. To keep them, add the column to the files\.$/,
+    ),
+  ]);
+});
+
 const contextOf = () =>
   contextFor(data.app.app, {
     organizationId: data.app.ids.organizationId,

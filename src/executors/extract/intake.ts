@@ -21,7 +21,9 @@ import type { Extraction, JsonList } from "../../providers/contract.ts";
 import { ahead } from "./ahead.ts";
 import { ByteRows } from "./byte-rows.ts";
 import { csvStyleOf, warnOfRejecting } from "./file-options.ts";
+import { addFolderValues, type FolderValue, lostValuesSentence } from "./folder-values.ts";
 import type { Intake, IntakeOptions } from "./intake-options.ts";
+import { normaliseName } from "./naming.ts";
 import { Normaliser, rootSlots } from "./normalise.ts";
 import { type CopiedFile, prepared, type SourceFiles, type StreamedFile } from "./prepared.ts";
 import { addRejects, type Reject, rejectedSentence, rejectText } from "./rejects.ts";
@@ -81,6 +83,8 @@ class LooseReader {
   readonly furtherSheets = new Set<string>();
   /** Reading doesn't pause while rows arrive, so it must yield to other work. */
   readonly #yieldSlice = openTurns();
+  /** Columns in the names of folders, each with the first such folder. */
+  readonly #folderValues: FolderValue[] = [];
   /** Whether a file may not have been written to its end. */
   isPartial = false;
   /** Numbers of files with and without column names. */
@@ -253,6 +257,7 @@ class LooseReader {
         options.warn(`file.sheet has no effect on ${file.name}, which was read as ${file.format}.`);
       }
       warnOfRejecting(file.name, file.format, options.file, options.warn);
+      addFolderValues(this.#folderValues, file.name);
       if ("open" in file) await this.#streamed(file);
       else await this.#copied(file);
       options.progress(this.root.rows);
@@ -295,6 +300,11 @@ class LooseReader {
     await this.staging.flushLarge(this.#normaliser.lines, true);
     await this.staging.conveyor.drain();
     await this.#tabular.typeTexts();
+    const { root, options } = this;
+    if (root.rows === 0 || options.only !== null) return;
+    const names = new Set(root.columns.map(({ name }) => name));
+    for (const value of this.#folderValues)
+      if (!names.has(normaliseName(value.column))) options.warn(lostValuesSentence(value));
   }
 
   /** A file that DuckDB reads itself. */

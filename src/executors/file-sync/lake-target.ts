@@ -15,6 +15,7 @@ import { exactly, readChunks } from "../../providers/files/streams.ts";
 import type { Column, SqlFile, SqlSession } from "../../sql/contract.ts";
 import { parquet, quoteName, quoteText } from "../../sql/text.ts";
 import type { ManifestEntry, RunContext } from "../contract.ts";
+import { folderValues, lostValuesSentence } from "../extract/folder-values.ts";
 import { commonType } from "../extract/types.ts";
 import { lakePathFault, partsOf } from "./definition.ts";
 import type { Target, Written } from "./sides.ts";
@@ -30,7 +31,7 @@ interface Draft {
 
 /**
  * A dataset, or one table of it, that accepts Parquet files: `TABLE/FILE.parquet`, or `TABLE.parquet`, below
- * /LAYER/DATASET. Everything that a run writes becomes visible at once when the run completes. Rows without `_dlt_id`
+ * /LAYER/DATASET, and files at any depth below /LAYER/DATASET/TABLE. Everything that a run writes becomes visible at once when the run completes. Rows without `_dlt_id`
  * and `_dlt_load_id` get them.
  */
 // biome-ignore lint/complexity/noExcessiveLinesPerFunction: its parts share the dataset and its load
@@ -82,6 +83,16 @@ export async function openLakeTarget(ctx: RunContext, path: string): Promise<Tar
     lying.set(below, { table, fileId: file.id });
   };
 
+  const warned = new Set<string>();
+  const warnOfLostValues = (below: string, columns: readonly Column[]) => {
+    for (const value of folderValues(below)) {
+      const key = value.column.toLowerCase();
+      if (warned.has(key) || columns.some(({ name }) => name.toLowerCase() === key)) continue;
+      warned.add(key);
+      ctx.log("warn", lostValuesSentence(value));
+    }
+  };
+
   return {
     home: `lake:/${partsOf(path)
       .map((part) => `${part}/`)
@@ -114,6 +125,8 @@ export async function openLakeTarget(ctx: RunContext, path: string): Promise<Tar
 
     fault(below) {
       if (!below.endsWith(".parquet")) return "the lake takes Parquet files, whose names end in .parquet";
+      if (only === undefined && partsOf(below).length > 2)
+        return `it is more than one folder below the dataset, where a folder is a table. To load such files into one table, set destination.path to /${layer}/${dataset}/TABLE and source.path to its folder`;
       const name = tableOf(below);
       return nameFault("table", name) === null
         ? null
@@ -125,6 +138,7 @@ export async function openLakeTarget(ctx: RunContext, path: string): Promise<Tar
     async put(below, opened, size): Promise<Written> {
       const { sheet, columns, size: read } = await workshop.take(below, opened, size);
       const table = tableOf(below);
+      warnOfLostValues(below, columns);
       unite(draftOf(table).columns, columns);
       const stored = { ...sheet, part: arrivedPart(inDataset(below)) };
       const file = await ctx.lake.add({ layer, dataset, table, loadId: ctx.run.id }, stored);
