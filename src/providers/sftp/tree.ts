@@ -36,6 +36,8 @@ export const sftpTree: Tree<SftpLink> = {
         if (!isSelected(below)) continue;
         yield treeFileOf(`/${[...base, below].join("/")}`, below, entry);
       }
+      // A folder that was moved in the meantime looks empty.
+      if ((await findInside(session, base)) === null) throw noSuchPath(path);
       for (const item of left) only?.missing(item);
     } finally {
       release();
