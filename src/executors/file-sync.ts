@@ -1,6 +1,6 @@
 import { AppError } from "../base/errors.ts";
 import { canonicalJson, isObject } from "../base/json.ts";
-import type { TreeFile } from "../providers/contract.ts";
+import type { TreeFile } from "../providers/contract-tree.ts";
 import { type Done, datasetOf, defineExecutor, type NamedConnection, type RunContext } from "./contract.ts";
 import { copyFiles } from "./file-sync/copy.ts";
 import {

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import type { ManifestEntry } from "../../src/executors/contract.ts";
 import { filterOf } from "../../src/executors/file-sync/definition.ts";
 import { nameReason, type Plan, planSync } from "../../src/executors/file-sync/plan.ts";
-import type { TreeFile } from "../../src/providers/contract.ts";
+import type { TreeFile } from "../../src/providers/contract-tree.ts";
 
 const NAMES = [
   "a",

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
-import type { Link, ProviderState, TreeFile } from "../../src/providers/contract.ts";
+import type { Link, ProviderState } from "../../src/providers/contract.ts";
+import type { TreeFile } from "../../src/providers/contract-tree.ts";
 import { googleDrive } from "../../src/providers/google-drive/google-drive.ts";
 import { type DriveEntry, driveUser, FOLDER, startDrive, type TestDrive } from "../peers/google-drive.ts";
 import { request, toldLink } from "../support/extract.ts";

@@ -1,5 +1,5 @@
 import { AppError } from "../../base/errors.ts";
-import type { TreeFile } from "../../providers/contract.ts";
+import type { TreeFile } from "../../providers/contract-tree.ts";
 import { isChanged } from "../../providers/files/streams.ts";
 import type { ManifestEntry, RunContext } from "../contract.ts";
 import type { Failure } from "./plan.ts";

@@ -2,7 +2,7 @@ import { createReadStream } from "node:fs";
 import { basename } from "node:path";
 import { AppError } from "../../base/errors.ts";
 import type { LakeFile, LakeTable } from "../../lake/contract.ts";
-import type { TreeFile } from "../../providers/contract.ts";
+import type { TreeFile } from "../../providers/contract-tree.ts";
 import { toStream } from "../../providers/files/streams.ts";
 import type { RunContext } from "../contract.ts";
 import { partsOf } from "./definition.ts";

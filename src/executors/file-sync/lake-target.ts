@@ -10,7 +10,7 @@ import { isMixed } from "../../lake/iceberg/fields.ts";
 import { writeRows } from "../../lake/merge.ts";
 import { arrivedAt, arrivedPart, nameFault } from "../../lake/names.ts";
 import { lossOf, type ParquetColumn, parquetColumns } from "../../lake/parquet-source.ts";
-import type { Opened, TreeFile } from "../../providers/contract.ts";
+import type { Opened, TreeFile } from "../../providers/contract-tree.ts";
 import { exactly, readChunks } from "../../providers/files/streams.ts";
 import type { Column, SqlFile, SqlSession } from "../../sql/contract.ts";
 import { parquet, quoteName, quoteText } from "../../sql/text.ts";

@@ -1,4 +1,4 @@
-import type { TreeFile } from "../../providers/contract.ts";
+import type { TreeFile } from "../../providers/contract-tree.ts";
 import type { ManifestEntry } from "../contract.ts";
 
 export interface Failure {

@@ -1,6 +1,7 @@
 import { AppError } from "../../base/errors.ts";
 import type { LakeLoad } from "../../lake/contract.ts";
-import type { Link, Opened, Stamp, Tree, TreeFile, Unread } from "../../providers/contract.ts";
+import type { Link } from "../../providers/contract.ts";
+import type { Opened, Stamp, Tree, TreeFile, Unread } from "../../providers/contract-tree.ts";
 import type { ConnectionUse, ManifestEntry, RunContext } from "../contract.ts";
 import { type Definition, LAKE, partsOf } from "./definition.ts";
 import { lakeSource } from "./lake-source.ts";

@@ -1,5 +1,6 @@
 import { AppError } from "../../base/errors.ts";
-import type { Extraction, ExtractRequest, FileFormat, Unread } from "../contract.ts";
+import type { Extraction, ExtractRequest, FileFormat } from "../contract.ts";
+import type { Unread } from "../contract-tree.ts";
 import { unpacked } from "./compression.ts";
 import { type Compression, FILE_ENDINGS, kindOf } from "./file-kinds.ts";
 import { compileGlob } from "./glob.ts";

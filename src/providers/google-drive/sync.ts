@@ -1,5 +1,5 @@
 import { AppError } from "../../base/errors.ts";
-import type { Tree, TreeFile } from "../contract.ts";
+import type { Tree, TreeFile } from "../contract-tree.ts";
 import { changedFile, readChunks, toStream } from "../files/streams.ts";
 import { isNative, openFile } from "./export.ts";
 import { type DriveFile, findFile, isFolder } from "./files.ts";

@@ -1,6 +1,7 @@
 import { AppError } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
-import type { FileItem, Opened, Stamp, Tree } from "../contract.ts";
+import type { FileItem } from "../contract.ts";
+import type { Opened, Stamp, Tree } from "../contract-tree.ts";
 import { readChunks } from "../files/streams.ts";
 import { getDrive, readDrive } from "./client.ts";
 import { isNative } from "./export.ts";

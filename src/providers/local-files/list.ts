@@ -1,7 +1,8 @@
 import { lstat, realpath, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { type FolderEntry, readEntries } from "../../base/folder-entries.ts";
-import type { FileItem, FilePage, Unread } from "../contract.ts";
+import type { FileItem, FilePage } from "../contract.ts";
+import type { Unread } from "../contract-tree.ts";
 import { mimeTypeOf } from "../files/file-kinds.ts";
 import { compareNames, type Name, pageOf } from "../files/name-pages.ts";
 import { GONE, MISNAMED, PARTS_FOLDER } from "../files/paths.ts";

@@ -2,7 +2,7 @@ import type { BigIntStats } from "node:fs";
 import { lstat, rm, stat } from "node:fs/promises";
 import { join, relative, sep } from "node:path";
 import { AppError } from "../../base/errors.ts";
-import type { Stamp, Tree, TreeFile, Unread } from "../contract.ts";
+import type { Stamp, Tree, TreeFile, Unread } from "../contract-tree.ts";
 import { fileFault, noSuchPath, splitPath } from "../files/paths.ts";
 import { changedFile, exactly, toStream } from "../files/streams.ts";
 import { findRoot, type LocalLink, openFile, readHandle, writeFile } from "./io.ts";

@@ -1,6 +1,6 @@
 import type { EgressResponse } from "../../base/egress.ts";
 import { AppError } from "../../base/errors.ts";
-import type { Opened, Stamp, Tree, TreeFile } from "../contract.ts";
+import type { Opened, Stamp, Tree, TreeFile } from "../contract-tree.ts";
 import { changedFile, readChunks } from "../files/streams.ts";
 import { readReply, send } from "./client.ts";
 import { noSuchFile, refusal } from "./failure.ts";

@@ -1,6 +1,7 @@
 import { AppError } from "../../base/errors.ts";
 import { REPLACEMENT } from "../../base/folder-entries.ts";
-import type { FileItem, TreeFile, Unread } from "../contract.ts";
+import type { FileItem } from "../contract.ts";
+import type { TreeFile, Unread } from "../contract-tree.ts";
 import { mimeTypeOf } from "../files/file-kinds.ts";
 import { compareNames, type Name } from "../files/name-pages.ts";
 import { GONE, MISNAMED, PARTS_FOLDER } from "../files/paths.ts";

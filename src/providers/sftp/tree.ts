@@ -1,5 +1,5 @@
 import { AppError } from "../../base/errors.ts";
-import type { Stamp, Tree, Unread } from "../contract.ts";
+import type { Stamp, Tree, Unread } from "../contract-tree.ts";
 import { fileFault, noSuchPath, splitPath } from "../files/paths.ts";
 import { exactly } from "../files/streams.ts";
 import { entryOf, findInside, join, treeFileOf, versionOf, walk } from "./folders.ts";
