@@ -1,3 +1,4 @@
+import { isUtf8 } from "node:buffer";
 import { open } from "node:fs/promises";
 import { AppError } from "../base/errors.ts";
 import type { CsvStyle } from "./csv-style.ts";
@@ -16,17 +17,24 @@ export interface CsvHead {
 /**
  * Reads the first record after the skipped lines. Unless the style names the delimiter, it is the most frequent of
  * the four candidates: DuckDB's own detection skips lines that don't match. Throws `sql_error` for a file without
- * lines, and for a quoted field that doesn't end.
+ * lines, for a quoted field that doesn't end, and for names that aren't UTF-8. Otherwise DuckDB, which checks only the
+ * rows, would read such columns under other names.
  */
 export async function readHead(
   path: string,
-  { delimiter, quote = '"', skipRows = 0, comment = "" }: CsvStyle = {},
+  { delimiter, quote = '"', header = true, skipRows = 0, comment = "" }: CsvStyle = {},
 ): Promise<CsvHead> {
-  const text = await beginning(path);
-  const record = recordOf(text, { quote, skipRows, comment });
-  if (record === null) {
+  const text = (await beginning(path)).toString("latin1"); // a character for each byte
+  const found = recordOf(text, { quote: bytewise(quote), skipRows, comment: bytewise(comment) });
+  if (found === null) {
     throw new AppError("sql_error", "The file can't be read as CSV, line 1: a quoted value doesn't end.");
   }
+  const bytes = Buffer.from(text.slice(found.start, found.end), "latin1");
+  if (header && !isUtf8(bytes)) {
+    const line = text.slice(0, found.start).split(/\r\n|\n|\r/).length;
+    throw new AppError("sql_error", `CSV Error on Line: ${line}\nThe names of columns are not utf-8.`);
+  }
+  const record = bytes.toString("utf8");
   if (record.trim() === "")
     throw new AppError("sql_error", "The file has no line with the names of columns.");
   const best =
@@ -40,44 +48,51 @@ export async function readHead(
 /** Excel writes a first line that names the delimiter, which isn't a record. Returns the style for what follows it. */
 export async function withSeparator(path: string, style: CsvStyle): Promise<CsvStyle> {
   if ((style.skipRows ?? 0) > 0) return style;
-  const [, delimiter] = SEPARATOR.exec(await beginning(path, SEPARATOR_BYTES)) ?? [];
+  const [, delimiter] = SEPARATOR.exec((await beginning(path, SEPARATOR_BYTES)).toString("utf8")) ?? [];
   return delimiter === undefined ? style : { delimiter, ...style, skipRows: 1 };
 }
 
 const SEPARATOR = /^\ufeff?"?sep=(.)"?(?:\r|\n)/i;
 const SEPARATOR_BYTES = 16;
 
-async function beginning(path: string, bytes = MAX_HEAD_BYTES): Promise<string> {
+async function beginning(path: string, bytes = MAX_HEAD_BYTES): Promise<Buffer> {
   const file = await open(path, "r");
   try {
     const { buffer, bytesRead } = await file.read(Buffer.alloc(bytes), 0, bytes, 0);
-    return buffer.toString("utf8", 0, bytesRead);
+    return buffer.subarray(0, bytesRead);
   } finally {
     await file.close();
   }
 }
 
-/** Returns the text up to the first unquoted line break after the skipped lines, or null if a quote stays open. */
+const bytewise = (text: string): string => Buffer.from(text, "utf8").toString("latin1");
+
+const BYTE_ORDER_MARK = bytewise("\ufeff");
+
+/**
+ * Returns where the first record after the skipped lines starts and ends, or null if a quote stays open. The text has
+ * a character for each byte.
+ */
 function recordOf(
   text: string,
   { quote, skipRows, comment }: { quote: string; skipRows: number; comment: string },
-): string | null {
-  let from = text.startsWith("\ufeff") ? 1 : 0;
+): { start: number; end: number } | null {
+  let from = text.startsWith(BYTE_ORDER_MARK) ? BYTE_ORDER_MARK.length : 0;
   for (let passed = 0; ; passed++) {
     const isComment = comment !== "" && text.startsWith(comment, from);
     if (passed >= skipRows && !isComment) break;
     const [end] = /\r\n|\n|\r|$/.exec(text.slice(from)) ?? [""];
     const length = text.slice(from).search(/\r\n|\n|\r|$/) + end.length;
-    if (length === 0) return "";
+    if (length === 0) return { start: from, end: from };
     from += length;
   }
   let isQuoted = false;
   for (let at = from; at < text.length; at++) {
     const sign = text[at];
-    if (sign === quote) isQuoted = !isQuoted;
-    else if (!isQuoted && (sign === "\n" || sign === "\r")) return text.slice(from, at);
+    if (quote !== "" && text.startsWith(quote, at)) isQuoted = !isQuoted;
+    else if (!isQuoted && (sign === "\n" || sign === "\r")) return { start: from, end: at };
   }
-  return isQuoted ? null : text.slice(from);
+  return isQuoted ? null : { start: from, end: text.length };
 }
 
 function fieldsOf(record: string, delimiter: string, quote: string): string[] {

@@ -151,6 +151,8 @@ describe("files of a transform", () => {
 
   test("that can't be read fail the run, with what to do at their field", async () => {
     await data.upload(folder, "/wrong.csv", Buffer.from("a\nZ\xfcrich\n", "latin1"));
+    await data.upload(folder, "/names.csv", Buffer.from("n\xe9,b\n1,2\n", "latin1"));
+    await data.upload(folder, "/packed.csv", gzipSync("a\n1\n"));
     await data.upload(folder, "/wrong.xlsx", "no workbook");
     await data.upload(folder, "/empty.csv", "");
     await data.upload(folder, "/plain.bin", "a\n1\n");
@@ -160,6 +162,12 @@ describe("files of a transform", () => {
         "upstream",
         "files.t: wrong.csv can't be read as csv: line 2: it is not utf-8. Set files.t.encoding",
       ],
+      [
+        at("/names.csv"),
+        "upstream",
+        "files.t: names.csv can't be read as csv: line 1: it is not utf-8. Set files.t.encoding",
+      ],
+      [at("/packed.csv"), "upstream", "files.t: packed.csv is compressed with gzip. Add .gz to its name"],
       [at("/wrong.xlsx"), "upstream", "files.t: "],
       [at("/empty.csv"), "upstream", "files.t: the file has no columns."],
       [at("/plain.bin"), "definition_invalid", "Set files.t.format"],

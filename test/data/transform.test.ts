@@ -232,6 +232,48 @@ deepTest("rows are written to a file of the run, or of a connection, readable by
   expect((await data.end("duckdb_transform", { sql, output: short })).result.output.path).toBe("a/b.csv");
 });
 
+test("a file's path has to end as its compression does, when it is saved and when it is run", async () => {
+  const folder = await connectFolder(data.owner, "packed");
+  const output = (path: string, format: string, compression?: string) => ({
+    sql: "SELECT 1 AS a, 2 AS b",
+    output: { connectionId: folder, path, format, ...(compression ? { compression } : {}) },
+  });
+  const save = async (definition: object) => {
+    const { status, body } = await data.owner("POST", ACTIONS, {
+      name: "x",
+      kind: "duckdb_transform",
+      definition,
+    });
+    return status === 201
+      ? null
+      : body.detail.map(({ loc, msg }: { loc: string[]; msg: string }) => [loc.at(-1), msg]);
+  };
+  for (const [definition, message] of [
+    [output("/e.csv", "csv", "zstd"), "With compression zstd, the path has to end in .zst."],
+    [output("/e.csv.zst", "csv", "gzip"), "With compression gzip, the path has to end in .gz."],
+    [
+      output("/e.csv.GZ", "csv"),
+      "The path ends in .GZ, but the file isn't compressed as a whole. Set compression, or remove it.",
+    ],
+    [
+      output("/e.parquet.zst", "parquet", "zstd"),
+      "The path ends in .zst, but the file isn't compressed as a whole. Remove it.",
+    ],
+  ] as const)
+    expect(await save(definition)).toEqual([["path", message]]);
+  expect(await save(output("/e.jsonl.zstd", "jsonl", "zstd"))).toBeNull();
+  expect(await save(output("/e.parquet", "parquet", "gzip"))).toBeNull();
+  const late = output("/{{ ['e', 'csv'].join('.') }}", "csv", "zstd");
+  const failed = await data.end("duckdb_transform", late);
+  expect([failed.error.code, failed.error.message]).toEqual([
+    "definition_invalid",
+    expect.stringContaining("With compression zstd"),
+  ]);
+  await data.transform(output("/e.csv.zst", "csv", "zstd"));
+  const back = { sql: "FROM files.e", files: { e: { file: { connectionId: folder, path: "/e.csv.zst" } } } };
+  expect((await data.transform(back)).items).toEqual([{ a: 1, b: 2 }]);
+});
+
 test("nested values are JSON in CSV, in a file and in a query's response", async () => {
   const sql = `SELECT [1, NULL] AS list, {'name': 'it''s, "so"', 'big': 9007199254740993, 'price': 1.5, 'rate': 0.25::DECIMAL(2,2)} AS thing,
     MAP {'k': 1} AS map, NULL::STRUCT(a INTEGER) AS none, 'a' AS text,

@@ -178,3 +178,48 @@ test("in a transform's files too", async () => {
     warnings: [expect.stringContaining("1 record of bad.jsonl could not be read and was rejected (line 2: ")],
   });
 });
+
+const latin = (text: string) => Buffer.from(text, "latin1");
+const PLAIN = { file: {} };
+
+test.each([
+  ["a.csv", latin("n\xe9,b\n1,2\n"), PLAIN, "line 1: it is not utf-8. Set file.encoding"],
+  ["a.tsv", latin("\xe9\t\xfc\n1\t2\n"), PLAIN, "line 1: it is not utf-8. Set file.encoding"],
+  ["a.csv.gz", gzipSync(latin("n\xe9,b\n1,2\n")), PLAIN, "line 1: it is not utf-8. Set file.encoding"],
+  ["a.csv", latin("a,\xe9\n1,2\n"), {}, "line 1: it is not utf-8. Set file.encoding"],
+  ["a.csv", latin("no\nmore\nn\xe9\n1\n"), { file: { skipRows: 2 } }, "line 3: it is not utf-8."],
+])(
+  "a header of %s that is not UTF-8 fails the run, as a row does",
+  async (name, bytes, resource, message) => {
+    const run = await load({ [name]: bytes }, resource);
+    expect([run.status, run.error?.code, run.error?.message]).toEqual([
+      "failed",
+      "upstream",
+      expect.stringContaining(message),
+    ]);
+  },
+);
+
+test("a header in UTF-8 or in the given encoding names its columns", async () => {
+  for (const [bytes, file] of [
+    [Buffer.from("\ufeffn\u00e9,\ufffd\n1,2\n"), {}],
+    [latin("# \xe9\nn\xe9,\xfc\n1,2\n"), { encoding: "windows-1252", comment: "#" }],
+  ] as const) {
+    const run = await load({ "a.csv": bytes }, { file });
+    expect([run.status, run.error]).toEqual(["completed", null]);
+    expect((await run.rows("né"))[0]).toEqual({ né: 1 });
+  }
+});
+
+test("text with the bytes of a compressed file fails the run, whatever its name, options and format", async () => {
+  const packed = Bun.zstdCompressSync("a,b\n1,2\n");
+  for (const [name, bytes, resource, message] of [
+    ["e.csv", packed, PLAIN, "compressed with Zstandard. Add .zst to its name"],
+    ["e.csv", packed, { file: { encoding: "windows-1252", header: false } }, "Add .zst to its name"],
+    ["e.csv", gzipSync("a,b\n1,2\n"), {}, "compressed with gzip. Add .gz to its name"],
+    ["e.jsonl", gzipSync('{"a":1}\n'), {}, "compressed with gzip. Add .gz to its name"],
+  ] as const) {
+    const run = await load({ [name]: bytes }, resource);
+    expect([run.status, run.error?.message]).toEqual(["failed", expect.stringContaining(message)]);
+  }
+});

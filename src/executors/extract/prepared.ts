@@ -1,4 +1,5 @@
 import type { Extraction, FileFormat } from "../../providers/contract.ts";
+import { uncompressed } from "../../providers/files/compression.ts";
 import { ahead } from "./ahead.ts";
 import type { FileOptions } from "./file-options.ts";
 import { inUtf8, spool } from "./spool.ts";
@@ -48,14 +49,18 @@ async function* prepare(
       yield {
         name,
         format,
-        open: async () => (encoding === undefined ? open() : inUtf8(name, await open(), encoding)),
+        open: async () => {
+          const bytes = uncompressed(await open(), name);
+          return encoding === undefined ? bytes : inUtf8(name, bytes, encoding);
+        },
       };
       continue;
     }
     const stream = await open();
     const isText = format === "csv" || format === "tsv";
     const path = staging.path(format);
-    const bytes = await spool(isText ? inUtf8(name, stream, encoding ?? null) : stream, path, signal);
+    const content = isText ? inUtf8(name, uncompressed(stream, name), encoding ?? null) : stream;
+    const bytes = await spool(content, path, signal);
     yield { name, format, path, bytes };
   }
 }

@@ -2,6 +2,7 @@ import { createWriteStream } from "node:fs";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { AppError } from "../../base/errors.ts";
+import { atLeast } from "../../providers/files/streams.ts";
 
 /** Streams a file's bytes to disk. Returns their number. */
 export async function spool(
@@ -65,20 +66,4 @@ export function byteOrderOf(bytes: Uint8Array): { encoding: string; length: numb
   if (bytes[0] === 0xff && bytes[1] === 0xfe) return { encoding: "utf-16le", length: 2 };
   if (bytes[0] === 0xfe && bytes[1] === 0xff) return { encoding: "utf-16be", length: 2 };
   return null;
-}
-
-/** The bytes, with a first chunk of at least this size if there are that many. */
-export async function* atLeast(bytes: AsyncIterable<Uint8Array>, least: number): AsyncGenerator<Uint8Array> {
-  let start: Uint8Array | null = new Uint8Array();
-  for await (const piece of bytes) {
-    if (start === null) {
-      yield piece;
-      continue;
-    }
-    start = start.length === 0 ? piece : Buffer.concat([start, piece]);
-    if (start.length < least) continue;
-    yield start;
-    start = null;
-  }
-  if (start && start.length > 0) yield start;
 }

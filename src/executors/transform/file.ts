@@ -4,6 +4,7 @@ import { upwardFault } from "../../base/file-path.ts";
 import type { JsonObject } from "../../base/json.ts";
 import { described, object, oneOf, optional, uuid } from "../../base/shape.ts";
 import type { Provider } from "../../providers/contract.ts";
+import { type Compression, kindOf } from "../../providers/files/file-kinds.ts";
 import { COMPRESSIONS, SAVE_FORMATS, type SqlJob } from "../../sql/contract.ts";
 import { MEDIA_TYPES } from "../../sql/media-types.ts";
 import type { Done, NewArtifact, RunContext } from "../contract.ts";
@@ -25,7 +26,7 @@ export const FileOutput = object(
     format: oneOf(SAVE_FORMATS, { description: "Format of the file" }),
     compression: optional(
       described(
-        "Compression. csv and jsonl: none (the default), gzip or zstd. parquet: also snappy, lz4 and brotli; zstd is the default",
+        "Compression. csv and jsonl: none (the default), gzip (path ends in .gz) or zstd (.zst). parquet: also snappy, lz4 and brotli; zstd is the default",
         oneOf([...new Set(Object.values(COMPRESSIONS).flat())]),
       ),
     ),
@@ -43,6 +44,8 @@ export function fileFaults({ connectionId, path, title, format, compression }: F
   if (compression !== undefined && SAVE_FORMATS.includes(format) && !known.includes(compression))
     return [{ path: ["compression"], message: `${format} takes ${known.join(", ")}, not ${compression}.` }];
   const isArtifact = connectionId === "artifact";
+  const misleading = path === undefined ? null : endingFault(path, format, compression);
+  if (misleading !== null && !isArtifact) return [{ path: ["path"], message: misleading }];
   if (!isArtifact && path === undefined)
     return [{ path: ["path"], message: "A file of a connection needs a path." }];
   if (path?.endsWith("/")) return [{ path: ["path"], message: "The path names a folder. Add a filename." }];
@@ -53,6 +56,17 @@ export function fileFaults({ connectionId, path, title, format, compression }: F
   return !isArtifact && title !== undefined
     ? [{ path: ["title"], message: "A file of a connection can't have a title. Remove it." }]
     : [];
+}
+
+/** Readers, Weir among them, decompress a file by the ending of its name. */
+function endingFault(path: string, format: string, compression = "none"): string | null {
+  if (path.endsWith("}}")) return null; // known when the run starts
+  const ending = /\.(?:gz|zstd?)$/i.exec(path)?.[0];
+  const packed = format === "parquet" ? undefined : PACKED[compression];
+  if (kindOf(path).compression === (packed?.kind ?? null)) return null;
+  if (packed) return `With compression ${compression}, the path has to end in ${packed.ending}.`;
+  const remedy = format === "csv" || format === "jsonl" ? "Set compression, or remove it." : "Remove it.";
+  return `The path ends in ${ending}, but the file isn't compressed as a whole. ${remedy}`;
 }
 
 /** Returns why files can't be written with a connection. Null if they can. */
@@ -87,7 +101,7 @@ export async function intoFile(
   await ctx.room(file.size);
   const id = ctx.ids.uuid();
   const name = title ?? "Rows";
-  const packed = format === "csv" || format === "jsonl" ? PACKED[compression ?? "none"] : undefined;
+  const packed = format === "parquet" ? undefined : PACKED[compression ?? "none"];
   const artifact: NewArtifact = {
     id,
     title: name,
@@ -99,10 +113,10 @@ export async function intoFile(
   return { result: { output: { artifactId: id, bytes: file.size }, warnings }, artifacts: [artifact] };
 }
 
-/** Formats that are compressed as a whole. */
-const PACKED: Readonly<Record<string, { ending: string; mimeType: string }>> = {
-  gzip: { ending: ".gz", mimeType: "application/gzip" },
-  zstd: { ending: ".zst", mimeType: "application/zstd" },
+/** Compression of a whole file. That of parquet is within. */
+const PACKED: Readonly<Record<string, { kind: Compression; ending: string; mimeType: string }>> = {
+  gzip: { kind: "gz", ending: ".gz", mimeType: "application/gzip" },
+  zstd: { kind: "zst", ending: ".zst", mimeType: "application/zstd" },
 };
 
 async function openTarget(ctx: RunContext, connectionId: string, path: string) {

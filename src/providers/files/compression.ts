@@ -2,7 +2,7 @@ import { Readable, type Transform } from "node:stream";
 import type { ReadableStream as NodeStream } from "node:stream/web";
 import { AppError } from "../../base/errors.ts";
 import type { Compression } from "./file-kinds.ts";
-import { toStream } from "./streams.ts";
+import { atLeast, toStream } from "./streams.ts";
 import { ZstdFrames } from "./zstd-frames.ts";
 
 const MAGIC: Readonly<Record<Compression, readonly number[]>> = {
@@ -63,6 +63,28 @@ async function* unpack(
   } finally {
     stream?.destroy();
     source.destroy();
+  }
+}
+
+/**
+ * The bytes of text. Throws `upstream` if they are compressed, although the name didn't say so: read as text, they
+ * would be rows of anything.
+ */
+export async function* uncompressed(
+  bytes: AsyncIterable<Uint8Array>,
+  name: string,
+): AsyncGenerator<Uint8Array> {
+  let isFirst = true;
+  for await (const piece of atLeast(bytes, LONGEST_MAGIC)) {
+    const compression = isFirst ? compressionOf(piece) : null;
+    isFirst = false;
+    if (compression !== null)
+      throw new AppError(
+        "upstream",
+        `${name} is compressed with ${TITLES[compression]}. Add .${compression} to its name, or decompress it.`,
+        { details: { file: name } },
+      );
+    yield piece;
   }
 }
 

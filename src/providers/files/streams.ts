@@ -101,3 +101,19 @@ export function exactly(
     }),
   );
 }
+
+/** The bytes, with a first chunk of at least this size if there are that many. */
+export async function* atLeast(bytes: AsyncIterable<Uint8Array>, least: number): AsyncGenerator<Uint8Array> {
+  let start: Uint8Array | null = new Uint8Array();
+  for await (const piece of bytes) {
+    if (start === null) {
+      yield piece;
+      continue;
+    }
+    start = start.length === 0 ? piece : Buffer.concat([start, piece]);
+    if (start.length < least) continue;
+    yield start;
+    start = null;
+  }
+  if (start && start.length > 0) yield start;
+}
