@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { AppError } from "../base/errors.ts";
 import { isObject, type Json, parseJson } from "../base/json.ts";
+import { parseNumberTexts } from "../base/json-numbers.ts";
 import type { Reply } from "../calls.ts";
 import { plain } from "./client.ts";
 import { differencesOf, shortText } from "./differences.ts";
@@ -21,7 +22,7 @@ export const edit = verb({
   words: "ACTION",
   options: { definition: { type: "string" } },
   async run({ flags, words, host }) {
-    const input = await jsonInput(host, "--definition", flags.definition);
+    const input = await jsonInput(host, "--definition", flags.definition, parseNumberTexts);
     if (input === undefined && host.ask === null)
       throw new UsageError("Missing flag: --definition. It is required without a terminal.");
     const api = apiOf({ flags, host });
@@ -94,7 +95,7 @@ const wantsMore = async ({ ask }: Host): Promise<boolean> =>
 
 function parse(text: string): Json {
   try {
-    const value = parseJson(text, []);
+    const value = parseJson(text, [], parseNumberTexts);
     if (isObject(value)) return value;
   } catch (cause) {
     const reason =

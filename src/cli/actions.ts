@@ -1,3 +1,4 @@
+import { parseNumberTexts } from "../base/json-numbers.ts";
 import type { Reply } from "../calls.ts";
 import { edit } from "./actions-edit.ts";
 import { FOLLOWING, showStarted } from "./follow.ts";
@@ -63,7 +64,7 @@ export const actions = commandOf("actions", {
     async run({ flags, host }) {
       const kind = needed("--kind", flags.kind, "kind of the action, such as http_request");
       const name = needed("--name", flags.name, "name of the action");
-      const definition = await jsonInput(host, "--definition", flags.definition);
+      const definition = await jsonInput(host, "--definition", flags.definition, parseNumberTexts);
       const api = apiOf({ flags, host });
       const { body, text } = await api.call("POST /api/v1/actions", {
         body: {
@@ -85,7 +86,7 @@ export const actions = commandOf("actions", {
     words: "ACTION",
     options: { overrides: { type: "string" }, ...FOLLOWING },
     async run({ flags, words, host }) {
-      const overrides = await jsonInput(host, "--overrides", flags.overrides);
+      const overrides = await jsonInput(host, "--overrides", flags.overrides, parseNumberTexts);
       const api = apiOf({ flags, host });
       const id = await actionId(api, words[0] ?? "");
       const started = await api.call("POST /api/v1/actions/{action_id}/run", {

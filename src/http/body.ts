@@ -1,6 +1,7 @@
 import { AppError, invalid } from "../base/errors.ts";
 import { type Json, parseJsonInSlices } from "../base/json.ts";
-import { parseNumberTexts } from "../base/json-numbers.ts";
+import { hasLongNumbers, parseNumberTexts } from "../base/json-numbers.ts";
+import { withStoredNumbers } from "../base/parameter-numbers.ts";
 import { sizeText } from "../base/size.ts";
 import type { App } from "../context.ts";
 import { BODY_MEMORY } from "./body-memory.ts";
@@ -112,6 +113,8 @@ export interface BodyKind {
   readonly takesLists?: boolean;
   /** Numbers beyond doubles become `NumberText` instead of text. */
   readonly keepsNumbers?: boolean;
+  /** In definitions, numbers beyond doubles among the parameters of SQL become `{"$number": …}` instead of text. */
+  readonly hasDefinitions?: boolean;
 }
 
 /** Returns the JSON body, or undefined if it is empty. Throws `unsupported_media_type`, `invalid`. */
@@ -123,7 +126,7 @@ export async function readJson(app: App, visit: Visit, kind: BodyKind = {}): Pro
 export function parseBody(
   request: Request,
   bytes: Uint8Array,
-  { takesData = false, takesLists = false, keepsNumbers = false }: BodyKind = {},
+  { takesData = false, takesLists = false, keepsNumbers = false, hasDefinitions = false }: BodyKind = {},
 ): Json | undefined | Promise<Json> {
   if (bytes.length === 0) return undefined;
   const type = request.headers.get("content-type");
@@ -135,10 +138,12 @@ export function parseBody(
   }
   const text = decodeText(bytes);
   if (!takesData) refuseTemplates(text);
-  const parsed = parseJsonInSlices(text, {
+  const isTagged = hasDefinitions && hasLongNumbers(text);
+  const read = parseJsonInSlices(text, {
     maxValues: takesData || takesLists ? MAX_LONG_VALUES : MAX_VALUES,
-    ...(keepsNumbers ? { parse: parseNumberTexts } : {}),
+    ...(keepsNumbers || isTagged ? { parse: parseNumberTexts } : {}),
   });
+  const parsed = isTagged ? Promise.resolve(read).then((value) => withStoredNumbers(value)) : read;
   if (takesData || !SURROGATE.test(text)) return parsed;
   return Promise.resolve(parsed).then((value) => {
     refuseHalves(value, ["body"]);

@@ -103,6 +103,8 @@ export interface Operation {
   readonly takesLists?: boolean;
   /** True if numbers of the body that are beyond doubles become `NumberText` instead of text. */
   readonly keepsNumbers?: boolean;
+  /** True if the body has definitions: numbers beyond doubles among SQL parameters become `{"$number": …}`. */
+  readonly hasDefinitions?: boolean;
   /**
    * Returns errors in the raw body, or in the raw query if there is no body, beyond its shape. Reported together with
    * those of the shape.

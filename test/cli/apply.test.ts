@@ -511,6 +511,31 @@ dashboards:
     expect((await shell.export()).out).toBe(before);
   });
 
+  test("keep numbers among a definition's parameters that JSON numbers can't hold as numbers", async () => {
+    using here = folder();
+    await using app = await startApp({ engine: false });
+    const shell = terminal(here.path, app);
+    const file = join(here.path, "numbers.yaml");
+    writeFileSync(
+      file,
+      `weir: 1
+actions:
+  - slug: numbers
+    name: Numbers
+    kind: duckdb_transform
+    definition:
+      sql: SELECT $n > $m AS more
+      parameters: {n: 9007199254740993, m: "9007199254740993"}
+`,
+    );
+    expect(await shell.apply("-f", file, "--yes")).toMatchObject({ code: 0, err: "" });
+    const { body } = await app.owner("GET", "/api/v1/actions/slug/numbers");
+    expect(body.definition.parameters).toEqual({ n: { $number: "9007199254740993" }, m: "9007199254740993" });
+    expect((await shell.diff("-f", file)).code).toBe(0);
+    writeFileSync(file, (await shell.export()).out);
+    expect((await shell.diff("-f", file)).code).toBe(0);
+  });
+
   test("keep the digits of numbers that JSON numbers can't hold, and reject what isn't a number there", async () => {
     using here = folder();
     await using app = await startApp({ engine: false });

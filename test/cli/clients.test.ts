@@ -256,6 +256,12 @@ describe("weir actions", () => {
     ];
     const { json } = await shell.run("actions", ...words);
     expect(json.definition.body).toEqual({ id: "9007199254740993", far: "1e400", n: 1.5 });
+    const transform = await shell.run(
+      "actions",
+      ...["create", "--kind", "duckdb_transform", "--name", "Numbers", "--json", "--definition"],
+      '{"sql":"SELECT $n AS n","parameters":{"n":9007199254740993}}',
+    );
+    expect(transform.json.definition.parameters).toEqual({ n: { $number: "9007199254740993" } });
     const twice = await shell.run(
       "actions",
       ...words.with(-2, '{"url":"https://a.test/","url":"https://b.test/"}'),

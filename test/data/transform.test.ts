@@ -1,7 +1,17 @@
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { startReceiver } from "../support/receiver.ts";
 import { deepTest } from "../support/scale.ts";
-import { ACTIONS, faultsOf, flowToEnd, makeAutomation, RUNS, runEnd, until } from "../support/work.ts";
+import {
+  ACTIONS,
+  automationRunEnd,
+  created,
+  faultsOf,
+  flowToEnd,
+  makeAutomation,
+  RUNS,
+  runEnd,
+  until,
+} from "../support/work.ts";
 import { connectFolder, startData } from "./place.ts";
 
 setDefaultTimeout(120_000);
@@ -427,4 +437,89 @@ deepTest("a failed test fails the run, with its result, and leaves the dataset u
     details: { tests: [{ name: "at most three", message: "it should return 0, but returned 2." }] },
   });
   expect(await data.sums("marts", "checked")).toMatchObject({ rows: 3 });
+});
+
+describe("numbers beyond doubles among the parameters of a definition", () => {
+  const sql = "SELECT $m > $k AS more, typeof($m) AS m, typeof($d) AS d, $list[1] > $m AS first";
+  const numbers =
+    '"m":9007199254740993,"k":10000000000000001,"d":12345678901234567.89,"list":[9007199254740995,1]';
+  const rows = [{ more: false, m: "BIGINT", d: "DECIMAL(19,2)", first: true }];
+  const sometimes = `{"name":"t","sql":"SELECT 1 WHERE $x > $m","parameters":{"x":10000000000000001}}`;
+  const definition = `{"sql":${JSON.stringify(sql)},"parameters":{${numbers}}}`;
+  const json = { "content-type": "application/json" };
+  const itemsOf = async (runId: string) => (await data.good(runId)).items;
+
+  test("are the same numbers as in a query: in an action, its tests, and a run's overrides", async () => {
+    const query = await data.owner("POST", "/api/v1/query", definition, json);
+    expect(query.body.rows).toEqual(rows);
+    const action = created(
+      await data.owner(
+        "POST",
+        ACTIONS,
+        `{"name":"N","kind":"duckdb_transform","definition":${definition}}`,
+        json,
+      ),
+    );
+    expect(action.definition.parameters).toEqual({
+      m: { $number: "9007199254740993" },
+      k: { $number: "10000000000000001" },
+      d: { $number: "12345678901234567.89" },
+      list: [{ $number: "9007199254740995" }, 1],
+    });
+    const run = async (body = "{}") =>
+      runEnd(data.owner, created(await data.owner("POST", `${ACTIONS}/${action.id}/run`, body, json)).id);
+    expect((await run()).result.items).toEqual(rows);
+    const overrides = '{"definitionOverrides":{"parameters":{"m":10000000000000003}}}';
+    expect((await run(overrides)).result.items).toEqual([{ ...rows[0], more: true, first: false }]);
+    const tested = await run(`{"definitionOverrides":{"tests":[${sometimes}]}}`);
+    expect(tested.error.code).toBe("test_failed");
+    const again = await data.owner("PATCH", `${ACTIONS}/${action.id}`, `{"definition":${definition}}`, json);
+    expect(again.body.updatedAt).toBe(action.updatedAt);
+  });
+
+  test("are exact in a step, also if they come from a template, and stay text elsewhere", async () => {
+    const steps = `{"key":"a","kind":"duckdb_transform","definition":${definition}},
+      {"key":"b","kind":"duckdb_transform","definition":{"sql":"SELECT $n > $m AS more, $t AS t","parameters":
+        {"n":{"$number":"{{input.n}}"},"m":9007199254740993,"t":"9007199254740993"}}},
+      {"key":"c","kind":"run_script","definition":{"source":"export default (input) => input",
+        "input":{"definition":{"parameters":{"x":9007199254740993}}}}}`;
+    const flow = created(
+      await data.owner(
+        "POST",
+        "/api/v1/automations",
+        `{"name":"F","triggerType":"manual","config":{"steps":[${steps}]}}`,
+        json,
+      ),
+    );
+    const started = created(
+      await data.owner(
+        "POST",
+        `/api/v1/automations/${flow.id}/run`,
+        '{"input":{"n":10000000000000001}}',
+        json,
+      ),
+    );
+    const run = await automationRunEnd(data.owner, started.id);
+    expect([run.status, run.error]).toEqual(["completed", null]);
+    const [a, b, c] = run.steps.map(({ actionRunId }: { actionRunId: string }) => actionRunId);
+    expect(await itemsOf(a)).toEqual(rows);
+    expect(await itemsOf(b)).toEqual([{ more: true, t: "9007199254740993" }]);
+    expect((await data.good(c)).output).toEqual({ definition: { parameters: { x: "9007199254740993" } } });
+  });
+
+  test("may be null or short, and fail the run if they aren't numbers", async () => {
+    const { items } = await data.transform({
+      sql: "SELECT $n AS n, $short + 1 AS short",
+      parameters: { n: { $number: null }, short: { $number: 2 } },
+    });
+    expect(items).toEqual([{ n: null, short: 3 }]);
+    const run = await data.end("duckdb_transform", {
+      sql: "SELECT $n AS n",
+      parameters: { n: { $number: "many" } },
+    });
+    expect([run.error.code, run.error.message]).toEqual([
+      "sql_error",
+      expect.stringContaining('{"$number":"many"} isn\'t a number'),
+    ]);
+  });
 });

@@ -70,6 +70,29 @@ test("number filters are exact numbers in a panel's own SQL and in saved queries
   expect([panels.own.rows, panels.saved.rows]).toEqual([[[false, "BIGINT"]], [[false, "BIGINT"]]]);
 });
 
+test("numbers beyond doubles among a panel's fixed parameters are exact, and survive another save", async () => {
+  const sql = "SELECT $n > $m AS more, typeof($n) AS type";
+  const types = { n: { type: "integer" }, m: { type: "number" } };
+  const query = { name: "Fixed", sql, parameters: types };
+  const saved = created(await app.owner("POST", "/api/v1/queries", query));
+  const fixed = `"parameters":{"n":9007199254740993,"m":10000000000000001}`;
+  const body = `{"name":"Fixed","panels":[{"key":"own","title":"Own","sql":"${sql}",${fixed}},
+    {"key":"saved","title":"Saved","queryId":"${saved.id}",${fixed}}]}`;
+  const json = { "content-type": "application/json" };
+  const board = created(await app.owner("POST", DASHBOARDS, body, json));
+  expect(board.panels[0].parameters.n).toEqual({ $number: "9007199254740993" });
+  const [{ key, title, parameters }, other] = board.panels;
+  const panels = [
+    { key, title, sql, parameters, width: 12 },
+    { key: other.key, title: other.title, queryId: saved.id, parameters },
+  ];
+  expect((await app.owner("PATCH", `${DASHBOARDS}/${board.id}`, { panels })).status).toBe(200);
+  const shown = (await dataOf(board.id)).panels;
+  expect([shown.own.rows, shown.saved.rows]).toEqual([[[false, "BIGINT"]], [[false, "BIGINT"]]]);
+  const run = await app.owner("POST", `/api/v1/queries/${saved.id}/run`, { parameters });
+  expect(run.body.rows).toEqual([{ more: false, type: "BIGINT" }]);
+});
+
 test("a dashboard stores its panels with a position for each, and is changed with If-Match", async () => {
   const panels = [
     { ...TOTAL_PANEL, x: 0, y: 0, width: 12, height: 2 },

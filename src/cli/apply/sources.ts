@@ -6,6 +6,7 @@ import { codeOf } from "../../base/disk.ts";
 import { fileReason } from "../../base/file-error.ts";
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
 import { isBeyondDoubles } from "../../base/json-numbers.ts";
+import { storedNumber } from "../../base/parameter-numbers.ts";
 import type { Host } from "../host.ts";
 import type { Path } from "./text.ts";
 
@@ -88,7 +89,9 @@ function filesBelow(directory: string, depth: number): string[] {
 }
 
 async function documentsIn({ name, text, ...rest }: Text, faults: string[]): Promise<Source[]> {
-  const { isAlias, isMap, isScalar, isSeq, LineCounter, parseAllDocuments, visit } = await import("yaml");
+  const { isAlias, isMap, isPair, isScalar, isSeq, LineCounter, parseAllDocuments, visit } = await import(
+    "yaml"
+  );
   const lineCounter = new LineCounter();
   const options = {
     version: "1.2",
@@ -119,10 +122,17 @@ async function documentsIn({ name, text, ...rest }: Text, faults: string[]): Pro
     const fault = (node: YamlNode, message: string) =>
       void faults.push(`${at(lineCounter.linePos(node.range?.[0] ?? 0).line)}: ${message}`);
     visit(document, {
-      Scalar(_, node) {
+      Scalar(_, node, path) {
         if (typeof node.value !== "number") return;
-        if (/\d/.test(node.source ?? "")) node.value = keptNumber({ value: node.value, source: node.source });
-        else fault(node as YamlNode, noNumber(node.source));
+        if (!/\d/.test(node.source ?? "")) return fault(node as YamlNode, noNumber(node.source));
+        node.value = keptNumber({ value: node.value, source: node.source });
+        if (typeof node.value !== "string") return;
+        const keys = path.flatMap((each) =>
+          isPair(each) && isScalar(each.key) ? [String(each.key.value)] : [],
+        );
+        const stored = storedNumber(node.value, keys);
+        if (!isObject(stored)) return;
+        return Object.assign(document.createNode(stored), node.anchor ? { anchor: node.anchor } : {});
       },
       Pair(_, { key, value }) {
         if (isScalar(key) && key.type === "PLAIN" && key.source === "<<" && !isMergeable(value))

@@ -66,6 +66,7 @@ export const actionOperations = [
     tag,
     summary: "Create an action",
     body: ActionCreate,
+    hasDefinitions: true,
     bodyExample: {
       kind: "http_request",
       name: "Fetch orders",
@@ -107,6 +108,7 @@ export const actionOperations = [
     description: "Changes only the fields in the body.",
     params,
     body: ActionPatch,
+    hasDefinitions: true,
     response: Action,
     errors: [409],
     handle: async ({ ctx, params, body }) => toAction(await updateAction(ctx, params.action_id, body)),
@@ -148,6 +150,7 @@ export const actionOperations = [
     description: "Queues a run and returns it.",
     params,
     body: RunCreate,
+    hasDefinitions: true,
     bodyExample: {},
     bodyOptional: true,
     status: 201,

@@ -66,6 +66,7 @@ export const automationOperations = [
     summary: "Create an automation",
     description: "A webhook's signing secret is returned only once.",
     body: AutomationCreate,
+    hasDefinitions: true,
     bodyExample: {
       name: "New orders",
       triggerType: "webhook",
@@ -107,6 +108,7 @@ export const automationOperations = [
     description: "Changes only the fields in the body, also inside config.",
     params,
     body: AutomationPatch,
+    hasDefinitions: true,
     response: Automation,
     errors: [409],
     handle: async ({ app, ctx, params, body }) =>
@@ -170,6 +172,7 @@ export const automationOperations = [
       "Uses the config in the body for this run only. Steps with a pinned result don't run. Without `input` and `fromRunId`, it begins with the config's `pinnedInput`. With `upTo`, only that step and those it depends on run. `fromRunId` reuses the trigger's data of another run. Steps that run have their real effects. To send a config or results, a token needs the scope `write`.",
     params,
     body: AutomationTest,
+    hasDefinitions: true,
     bodyOptional: true,
     bodyExample: { input: { total: 12 } },
     status: 201,

@@ -39,6 +39,7 @@ export const automationDraftOperations = [
       "Creates the draft if it doesn't exist. A draft can be incomplete. Runs use it only once it is published. Secrets are set on the automation itself.",
     params,
     body: AutomationDraftPatch,
+    hasDefinitions: true,
     bodyExample: {
       config: { steps: [{ key: "ask", kind: "approval_gate", definition: { title: "Go on?" } }] },
     },

@@ -2,6 +2,7 @@ import { Type } from "@sinclair/typebox";
 import { type Fault, InvalidInput } from "../../base/errors.ts";
 import type { Json, JsonObject } from "../../base/json.ts";
 import { fromDigits, NumberText } from "../../base/json-numbers.ts";
+import { taggedNumber } from "../../base/parameter-numbers.ts";
 import { read } from "../../base/shape.ts";
 import type { SqlValue } from "../../sql/contract.ts";
 import type { Parameter, ParameterType } from "./table.ts";
@@ -19,10 +20,12 @@ const SHAPES = {
 } as const satisfies Record<ParameterType, object>;
 
 /** Returns what is wrong with a value of this type at `loc`. Null is valid for every type. */
-export const valueFaults = (type: ParameterType, value: Json, loc: readonly string[]): Fault[] =>
-  value === null || (type === "integer" && Number.isInteger(value))
+export function valueFaults(type: ParameterType, tagged: Json, loc: readonly string[]): Fault[] {
+  const value = taggedNumber(tagged) ?? tagged;
+  return value === null || (type === "integer" && Number.isInteger(value))
     ? []
     : read(SHAPES[type], value, loc).faults;
+}
 
 const NUMBERS: Partial<Record<ParameterType, RegExp>> = { number: /^-?\d+(\.\d+)?$/, integer: /^-?\d+$/ };
 
@@ -77,7 +80,8 @@ export function valuesFor(
  * Converts a value of the type for SQL. As text, two numbers would be compared as text, and a decimal column's scale
  * would round the one compared with it. Dates stay text, which SQL converts to the type that it compares them with.
  */
-export function sqlValue(type: ParameterType, value: Json): SqlValue {
+export function sqlValue(type: ParameterType, tagged: Json): SqlValue {
+  const value = taggedNumber(tagged) ?? tagged;
   if (typeof value !== "string" || !NUMBERS[type]?.test(value)) return value;
   const number = fromText(type, value);
   return typeof number === "string" ? new NumberText(number) : number;
