@@ -1,8 +1,9 @@
 import { stat, unlink } from "node:fs/promises";
 import { join } from "node:path";
 import { AppError } from "../base/errors.ts";
-import { nameColumns } from "../sql/column-names.ts";
-import type { Column, SqlFile, SqlSession } from "../sql/contract.ts";
+import { type NamedColumn, nameColumns } from "../sql/column-names.ts";
+import type { Column, SqlFile, SqlSession, Stamp } from "../sql/contract.ts";
+import { unfitSql, unlikeStamps } from "../sql/stamps.ts";
 import { parquet, quoteName, quoteText } from "../sql/text.ts";
 import { readHead, refuseLongRecords, withSeparator } from "./csv-head.ts";
 import { withCsv } from "./csv-source.ts";
@@ -33,8 +34,8 @@ export interface LandingOptions {
   /** False if the first line of CSV is data. */
   header: boolean;
   delimiter?: string;
-  /** Columns to add unless the file has one of that name; `sql` is a VARCHAR expression from Weir's own code. */
-  stamp: readonly { name: string; sql: string }[];
+  /** Columns to add unless the file has one of that name that can be it. Otherwise that one gets another name. */
+  stamp: readonly Stamp[];
   /** The columns of the table that the rows are added to. */
   table: readonly Column[];
   signal: AbortSignal;
@@ -59,16 +60,20 @@ export async function landFile(
     texts.map(({ sql, text }) => ({ sql, known: null, isJson: text === "json" })),
   );
   const typed = new Map(texts.map((column, at) => [column, readings[at]?.cast(column.sql)]));
-  const named = nameColumns(
-    columns.map(({ name }) => name),
-    { table, isFile: true },
+  const values = columns.map((column) => typed.get(column) ?? column.sql);
+  const names = columns.map(({ name }) => name);
+  const likely = nameColumns(names, { table, isFile: true });
+  const valued = likely.map((column, at) => ({ ...column, sql: values[at] ?? "" }));
+  const aside = await unfitStamps(session, { relation, columns: valued, stamp, table }).catch(
+    (error: unknown) => {
+      throw readableError(error, format);
+    },
   );
+  const named = nameColumns(names, { table, isFile: true, aside });
   const known = new Set(named.map(({ name }) => name.toLowerCase()));
   const stamps = stamp.filter(({ name }) => !known.has(name.toLowerCase()));
   const picked = [
-    ...columns.map(
-      (column, at) => `${typed.get(column) ?? column.sql} AS ${quoteName(named[at]?.name ?? column.name)}`,
-    ),
+    ...named.map(({ name }, at) => `${values[at]} AS ${quoteName(name)}`),
     ...stamps.map(({ name, sql }) => `${sql} AS ${quoteName(name)}`),
   ];
   const select = `SELECT ${picked.join(", ")} FROM ${relation}`;
@@ -85,6 +90,35 @@ export async function landFile(
       ...(named[at] ? { source: named[at].source } : {}),
     })),
   };
+}
+
+interface FileColumns {
+  relation: string;
+  /** The file's columns; `sql` is their value. */
+  columns: readonly (NamedColumn & { sql: string })[];
+  stamp: readonly Stamp[];
+  table: readonly Column[];
+}
+
+/** Names of stamps that columns of the file have, but can't be. */
+async function unfitStamps(
+  session: SqlSession,
+  { relation, columns, stamp, table }: FileColumns,
+): Promise<string[]> {
+  const same = columns.filter(({ name }) => stamp.some((each) => each.name === name.toLowerCase()));
+  if (same.length === 0) return [];
+  const picked = same.map(({ name, sql }) => `${sql} AS ${quoteName(name)}`).join(", ");
+  const types = await session.run(`DESCRIBE SELECT ${picked} FROM ${relation}`);
+  const typed = columns.map((column) => {
+    const type = types.find((row) => row.column_name === column.name);
+    return { ...column, dataType: String(type?.column_type) };
+  });
+  const unfit = unlikeStamps(typed, stamp, table);
+  for (const { name, sql } of same) {
+    if (unfit.includes(name.toLowerCase())) continue;
+    if ((await session.run(unfitSql(name, sql, relation))).length > 0) unfit.push(name);
+  }
+  return unfit;
 }
 
 interface Source {

@@ -11,7 +11,7 @@ import type { Json } from "../base/json.ts";
 import { parseNumberTexts } from "../base/json-numbers.ts";
 import { bindOne } from "./bind.ts";
 import { distinctNames, hasTwins, type NamedColumn, nameColumns, renameWarnings } from "./column-names.ts";
-import type { Column, SqlValue } from "./contract.ts";
+import type { Column, SqlFile, SqlValue } from "./contract.ts";
 import { readExactly } from "./driver.ts";
 import { lock, makeViews, prepare } from "./lockdown.ts";
 import { messageOf } from "./messages.ts";
@@ -19,6 +19,7 @@ import { refuseNames } from "./names.ts";
 import { withoutFiles } from "./plan.ts";
 import type { FromChild, Job, Run, Start, StatementResult, ToChild } from "./protocol.ts";
 import { saveLines, sendRows } from "./rows.ts";
+import { likeStamps, unfitSql, unlikeStamps } from "./stamps.ts";
 import { checkKind, lastText, statementsOf } from "./statements.ts";
 import { asCell, castOf, fileTypes, storedTypes, widerTypes } from "./stored.ts";
 import { copyInto, parquet, quoteName, quoteText } from "./text.ts";
@@ -244,12 +245,33 @@ async function materialize(
     ? columnsOf(statement)
     : await typesOf(connection, text, job.parameters);
   statement.destroySync();
-  const named = withNames(columns, job.options.table ?? []);
-  const types = named.map((column) => storedTypes(column, job.options.table ?? null));
-  const written = await asWideAsNeeded(types, (types, attempt) =>
-    write(connection, job, text, named, { types, folder: String(attempt) }),
-  );
-  return { ...written, warnings: renameWarnings(named) };
+  const { table = [], stamp = [] } = job.options;
+  const aside = unlikeStamps(withNames(columns, table), stamp, table);
+  for (let round = 0; ; round++) {
+    const named = withNames(columns, table, aside);
+    const types = named.map((column) => storedTypes(column, job.options.table ?? null));
+    const written = await asWideAsNeeded(types, (types, attempt) =>
+      write(connection, job, text, named, { types, folder: `${round}-${attempt}` }),
+    );
+    const unfit = await unfitStamps(connection, likeStamps(named, stamp), written.files ?? []);
+    if (unfit.length === 0) return { ...written, warnings: renameWarnings(named) };
+    aside.push(...unfit);
+  }
+}
+
+/** Which of the columns in the written files can't be what they are called. */
+async function unfitStamps(
+  connection: DuckDBConnection,
+  stamps: readonly string[],
+  files: readonly SqlFile[],
+): Promise<string[]> {
+  const unfit: string[] = [];
+  const written = parquet(files.map(({ path }) => path));
+  for (const name of files.length === 0 ? [] : stamps) {
+    const found = await connection.runAndReadAll(unfitSql(name, quoteName(name), written));
+    if (found.currentRowCount > 0) unfit.push(name);
+  }
+  return unfit;
 }
 
 /** A column that is only a parameter has no type until the parameter has a value. */
@@ -358,10 +380,14 @@ async function columnsIn(connection: DuckDBConnection, path: string): Promise<Co
 }
 
 /** The statement's columns with names that a file or table can have. */
-function withNames(columns: readonly Column[], table: readonly Column[]): (Column & NamedColumn)[] {
+function withNames(
+  columns: readonly Column[],
+  table: readonly Column[],
+  aside: readonly string[] = [],
+): (Column & NamedColumn)[] {
   const named = nameColumns(
     columns.map(({ name }) => name),
-    { table, isFile: false },
+    { table, isFile: false, aside },
   );
   return columns.map((column, at) => ({ ...column, source: column.name, ...named[at] }));
 }

@@ -7,11 +7,16 @@ export interface NamedColumn {
   source: string;
 }
 
+/** Columns that each row of the lake has, added by the load. */
+export const LOAD_COLUMNS: readonly string[] = ["_dlt_id", "_dlt_load_id"];
+
 interface NamingOptions {
   /** Columns of the table that the rows are added to. */
   table?: readonly Column[] | undefined;
   /** Whether the names are a file's, which keep their columns, or a statement's, which are those of the columns. */
   isFile: boolean;
+  /** Names that the columns can't have, since the rows have values of their own there. */
+  aside?: readonly string[];
 }
 
 const fold = (name: string): string => name.toLowerCase();
@@ -22,7 +27,10 @@ const isSame = (left: string, right: string): boolean => fold(left) === fold(rig
  * distinguish columns, so a name that differs from another only in case gets a number. Throws
  * `schema_contract_violation` for a name that could mean two columns.
  */
-export function nameColumns(names: readonly string[], { table = [], isFile }: NamingOptions): NamedColumn[] {
+export function nameColumns(
+  names: readonly string[],
+  { table = [], isFile, aside = [] }: NamingOptions,
+): NamedColumn[] {
   const bySource = Map.groupBy(table, ({ source }) => source);
   const byName = Map.groupBy(table, ({ name }) => fold(name));
   const used = new Set<Column>();
@@ -48,11 +56,25 @@ export function nameColumns(names: readonly string[], { table = [], isFile }: Na
 
   const taken = new Set([...byName.keys(), ...names.map(fold)]);
   const firsts = new Set([...used].map(({ name }) => fold(name)));
-  return names.map((source, at) => {
+  const named = names.map((source, at) => {
     const name = found.get(at)?.name ?? newName(source);
     firsts.add(fold(name));
     return { name, source };
   });
+  return named.map(({ name, source }) => ({
+    name: aside.includes(fold(name)) ? otherName(source) : name,
+    source,
+  }));
+
+  /** The name that a column set aside had in earlier loads, otherwise with a number. */
+  function otherName(source: string): string {
+    const before = bySource.get(source)?.find(({ name }) => !firsts.has(fold(name)));
+    let name = before?.name ?? `${source}_2`;
+    for (let n = 3; !before && (taken.has(fold(name)) || firsts.has(fold(name))); n++)
+      name = `${source}_${n}`;
+    firsts.add(fold(name));
+    return name;
+  }
 
   /** `name` if it is the first of its kind, otherwise with a number. */
   function newName(name: string): string {
@@ -87,9 +109,12 @@ const ambiguous = (name: string, column: Column, other: Column): AppError =>
 export const renameWarnings = (columns: readonly NamedColumn[]): string[] =>
   columns
     .filter(({ name, source }) => !isSame(name, source))
-    .map(
-      ({ name, source }) => `Column "${source}" is called ${name}, because case doesn't distinguish columns.`,
-    );
+    .map(({ name, source }) => {
+      const reason = LOAD_COLUMNS.includes(fold(source))
+        ? `each row has its own ${fold(source)}`
+        : "case doesn't distinguish columns";
+      return `Column "${source}" is called ${name}, because ${reason}.`;
+    });
 
 /** Names with a number appended to equal ones. Case distinguishes names. */
 export function distinctNames(names: readonly string[]): string[] {

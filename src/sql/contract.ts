@@ -57,12 +57,18 @@ export interface SqlFile {
   bytes: number;
 }
 
+/** A column that Weir adds to rows; `sql` is a trusted VARCHAR expression. */
+export interface Stamp {
+  name: string;
+  sql: string;
+}
+
 /** Options of `materialize`. */
 export interface WriteOptions {
   /** Each file has rows of one value of these columns only. */
   partitionBy?: readonly string[];
-  /** Columns to add unless the SELECT has one of that name; `sql` is a trusted VARCHAR expression. */
-  stamp?: readonly { name: string; sql: string }[];
+  /** Columns to add unless the SELECT has one of that name that can be it. Otherwise that one gets another name. */
+  stamp?: readonly Stamp[];
   /** Maximum number of rows. */
   limit?: number;
   /** For rows that are read once by the next step: files of about 100,000 rows, written fast. */

@@ -523,3 +523,77 @@ describe("numbers beyond doubles among the parameters of a definition", () => {
     ]);
   });
 });
+
+describe("a transform's rows", () => {
+  const append = { layer: "marts", writeDisposition: "append" };
+  const ids = async (dataset: string) =>
+    (
+      await data.rows(
+        `SELECT count(*) AS n, count(DISTINCT _dlt_id) AS ids, any_value(typeof(_dlt_id)) AS type FROM marts.${dataset}`,
+      )
+    )[0];
+
+  test("keep the IDs of the rows that they are made from, one to one", async () => {
+    const { warnings, columns } = await data.transform({
+      sql: "SELECT * FROM raw.shop__orders WHERE id < 5",
+      output: output("passed"),
+    });
+    expect([
+      warnings,
+      columns.filter(({ name }: { name: string }) => name.startsWith("_dlt")).length,
+    ]).toEqual([undefined, 2]);
+    const same =
+      "SELECT count(*) AS n FROM marts.passed JOIN raw.shop__orders USING (id, _dlt_id, _dlt_load_id)";
+    expect(await data.rows(same)).toEqual([{ n: 5 }]);
+  });
+
+  test("replace a table whose IDs came from its data, as the error of an append advises", async () => {
+    const folder = await connectFolder(data.owner, "numbered");
+    await data.transform({
+      sql: "SELECT n AS _dlt_id FROM range(3) t(n)",
+      output: { connectionId: folder, path: "/numbered.parquet", format: "parquet" },
+    });
+    const sync = await data.end("file_sync", {
+      source: { connectionId: folder, path: "/" },
+      destination: { connectionId: "lake", path: "/marts/numbered" },
+      mode: "copy",
+    });
+    expect([sync.status, sync.error]).toEqual(["completed", null]);
+    expect(await ids("numbered")).toEqual({ n: 3, ids: 3, type: "BIGINT" });
+    const more = { sql: "SELECT 9 AS n", output: { ...append, dataset: "numbered" } };
+    const { error } = await data.end("duckdb_transform", more);
+    expect([error.code, error.message]).toEqual([
+      "schema_contract_violation",
+      "Column _dlt_id of marts.numbered is BIGINT, from a load that took it from its data, and each row needs its own. Write the table once with replace, for example the rows of SELECT * FROM marts.numbered. Then rows can be added.",
+    ]);
+    await data.transform({ sql: "SELECT * FROM marts.numbered", output: output("numbered") });
+    await data.transform(more);
+    expect(await ids("numbered")).toEqual({ n: 4, ids: 4, type: "VARCHAR" });
+    expect(await data.rows("SELECT _dlt_id_2 AS was FROM marts.numbered ORDER BY ALL")).toEqual(
+      [0, 1, 2, null].map((was) => ({ was })),
+    );
+  });
+
+  test("have IDs of their own if those of the SQL are no IDs, and can be appended again", async () => {
+    for (const [dataset, sql, name] of [
+      ["typed", "SELECT n AS _dlt_id, n FROM range(3) t(n)", "_dlt_id"],
+      ["same", "SELECT 'x' AS _dlt_id, n FROM range(3) t(n)", "_dlt_id"],
+      ["none", "SELECT NULL::VARCHAR AS _dlt_load_id, n FROM range(3) t(n)", "_dlt_load_id"],
+      ["fanned", "SELECT o._dlt_id, n FROM raw.shop__orders o, range(3) t(n) WHERE o.id = 1", "_dlt_id"],
+    ] as const) {
+      for (const n of [3, 6]) {
+        const { warnings } = await data.transform({ sql, output: { ...append, dataset } });
+        expect(warnings).toEqual([
+          `Column "${name}" is called ${name}_2, because each row has its own ${name}.`,
+        ]);
+        expect(await ids(dataset)).toEqual({ n, ids: n, type: "VARCHAR" });
+      }
+    }
+    await data.transform({ sql: "SELECT 'y' AS _dlt_id, 9 AS n", output: { ...append, dataset: "same" } });
+    const given = "SELECT _dlt_id_2 AS given, count(*) AS n FROM marts.same GROUP BY ALL ORDER BY ALL";
+    expect(await data.rows(given)).toEqual([
+      { given: "x", n: 6 },
+      { given: "y", n: 1 },
+    ]);
+  });
+});

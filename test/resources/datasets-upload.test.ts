@@ -105,6 +105,53 @@ describe("an upload", () => {
     expect(await rows("grows")).toEqual([{ id: 9 }]);
   });
 
+  describe("with columns that each row has of its own", () => {
+    const idsOf = async (dataset: string) => {
+      const distinct =
+        "count(*) AS n, count(DISTINCT _dlt_id) AS ids, count(_dlt_load_id) AS loads, any_value(typeof(_dlt_id)) AS type";
+      return (await ask(`SELECT ${distinct} FROM raw.${dataset}`)).body.rows[0];
+    };
+    const renamed = (...names: string[]) =>
+      names.map(
+        (name) => `Column "${name}" is called ${name}_2, because each row has its own ${name.toLowerCase()}.`,
+      );
+
+    test.each([
+      ["numbers", "a,_dlt_id,_dlt_load_id\n1,7,x\n2,8,x\n", "csv", ["_dlt_id"], ["7", "8"]],
+      ["twice", "a,_dlt_id\n1,x\n2,x\n", "csv", ["_dlt_id"], ["x", "x"]],
+      ["gaps", "a,_dlt_id,_dlt_load_id\n1,x,\n2,,\n", "csv", ["_dlt_id", "_dlt_load_id"], ["x", null]],
+      ["cased", "a,_DLT_ID\n1,x\n2,y\n", "csv", ["_DLT_ID"], ["x", "y"]],
+      ["lines", '{"a":1,"_dlt_id":true}\n{"a":2,"_dlt_id":false}\n', "jsonl", ["_dlt_id"], ["true", "false"]],
+    ])(
+      "that can't be those (%s) renames them, warns, and can be repeated",
+      async (dataset, text, format, names, values) => {
+        const first = await upload(text, `format=${format}`, dataset);
+        expect([first.status, first.body.warnings]).toEqual([201, renamed(...names)]);
+        const second = await upload(text, `format=${format}&writeDisposition=append`, dataset);
+        expect([second.status, second.body.warnings]).toEqual([201, renamed(...names)]);
+        expect((await upload("a\n3\n", "format=csv&writeDisposition=append", dataset)).status).toBe(201);
+        expect(await idsOf(dataset)).toEqual({ n: 5, ids: 5, loads: 5, type: "VARCHAR" });
+        const found = await ask(
+          `SELECT DISTINCT a, ${names[0]}_2::VARCHAR AS v FROM raw.${dataset} WHERE a < 3 ORDER BY a`,
+        );
+        expect(found.body.rows.map(({ v }: { v: string }) => v)).toEqual(values);
+      },
+    );
+
+    test("that can be those keeps them, such as those of a download", async () => {
+      await upload("a\n1\n2\n", "format=csv", "origin");
+      const { text } = await weir.owner("POST", "/api/v1/query?format=csv", {
+        sql: "FROM raw.origin ORDER BY a",
+      });
+      const again = await upload(text, "format=csv", "restored");
+      expect([again.status, again.body.warnings]).toEqual([201, undefined]);
+      const { body } = await ask(
+        "SELECT a FROM raw.origin JOIN raw.restored USING (a, _dlt_id, _dlt_load_id) ORDER BY a",
+      );
+      expect(body.rows).toEqual([{ a: 1 }, { a: 2 }]);
+    });
+  });
+
   test("keeps the column of each name, although case alone tells them apart", async () => {
     const [append, asJson] = ["format=csv&writeDisposition=append", "format=json&writeDisposition=append"];
     const { body } = await upload("id,ID\n1,100\n", "format=csv", "twins");

@@ -1,8 +1,8 @@
+import { LOAD_COLUMNS } from "../../sql/column-names.ts";
+
 /** Longer names are shortened, with a hash in the middle that keeps them unique. */
 const MAX_NAME_CHARACTERS = 120;
 
-/** Columns that the load adds. Source columns with these names are renamed. */
-const LOAD_COLUMNS = ["_dlt_id", "_dlt_load_id"] as const;
 export const PARENT_COLUMN = "_dlt_parent_id";
 const CHILD_COLUMNS = [PARENT_COLUMN, "_dlt_list_idx", "_dlt_root_id"] as const;
 /** In tables of versions: a fingerprint of the row, and its period of validity. */
@@ -11,6 +11,7 @@ export const HISTORY_COLUMNS = ["_dlt_row_hash", "_dlt_valid_from", "_dlt_valid_
 export const DELETED_COLUMN = "_dlt_deleted_at";
 /** In tables with a key that the source doesn't compare by its bytes: a stand-in for it. */
 export const KEY_COLUMN = "_dlt_key";
+/** Columns of the lake's own. Source columns with these names are renamed. */
 export const META_COLUMNS: readonly string[] = [
   ...LOAD_COLUMNS,
   ...CHILD_COLUMNS,

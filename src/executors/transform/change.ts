@@ -3,6 +3,8 @@ import { AppError } from "../../base/errors.ts";
 import type { LakeTable, TableChange } from "../../lake/contract.ts";
 import { isMixed } from "../../lake/iceberg/fields.ts";
 import { mergeFiles } from "../../lake/merge.ts";
+import { sqlName } from "../../lake/views.ts";
+import { LOAD_COLUMNS } from "../../sql/column-names.ts";
 import type { Column, SqlFile } from "../../sql/contract.ts";
 import type { RunContext } from "../contract.ts";
 import { commonType } from "../extract/types.ts";
@@ -101,6 +103,14 @@ export function unite(table: LakeTable, columns: readonly Column[], source = "th
     const key = column.name.toLowerCase();
     const before = united.get(key);
     const dataType = before ? commonType(before.dataType, column.dataType) : column.dataType;
+    if (before && dataType === null && LOAD_COLUMNS.includes(key)) {
+      const at = `${table.layer}.${sqlName(table)}`;
+      throw new AppError(
+        "schema_contract_violation",
+        `Column ${key} of ${at} is ${before.dataType}, from a load that took it from its data, and each row needs its own. Write the table once with replace, for example the rows of SELECT * FROM ${at}. Then rows can be added.`,
+        { details: { table: table.table, column: before.name, from: before.dataType, to: column.dataType } },
+      );
+    }
     if (before && dataType === null) {
       throw new AppError(
         "schema_contract_violation",

@@ -85,7 +85,7 @@ export const datasetOperations = [
     tag,
     summary: "Upload a file to a table",
     description:
-      "The raw body is the file: CSV, a JSON array of objects, JSON Lines or Parquet, optionally compressed with gzip or Zstandard (detected from its first bytes). The limit is 1 GiB, also when decompressed. All rows become visible at once, or none if the file has errors. No value is changed: values that no type represents exactly stay text. Nested JSON stays JSON. A missing dataset, table or column is created.",
+      "The raw body is the file: CSV, a JSON array of objects, JSON Lines or Parquet, optionally compressed with gzip or Zstandard (detected from its first bytes). The limit is 1 GiB, also when decompressed. All rows become visible at once, or none if the file has errors. No value is changed: values that no type represents exactly stay text. Nested JSON stays JSON. Each row has its own `_dlt_id` and `_dlt_load_id`: columns of the file with these names are kept if they can be those, as in a download, and renamed otherwise, with a warning. A missing dataset, table or column is created.",
     params: DatasetRef,
     query: UploadQuery,
     consumes: "application/octet-stream",

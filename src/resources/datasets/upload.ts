@@ -12,7 +12,7 @@ import { type FileFormat, landFile } from "../../lake/landing.ts";
 import { nameFault } from "../../lake/names.ts";
 import { unpackStream } from "../../providers/files/compression.ts";
 import { atLeast } from "../../providers/files/streams.ts";
-import { type NamedColumn, nameColumns, renameWarnings } from "../../sql/column-names.ts";
+import { LOAD_COLUMNS, type NamedColumn, nameColumns, renameWarnings } from "../../sql/column-names.ts";
 import type { Column, Sql, SqlFile } from "../../sql/contract.ts";
 import { quoteText } from "../../sql/text.ts";
 import { record } from "../events/service.ts";
@@ -273,9 +273,12 @@ const namedIn = (columns: readonly Column[]): NamedColumn[] =>
 /** Throws `dataset_changed` if the file was written for other columns than the table has now. */
 function checkNames(columns: readonly Column[], table: readonly Column[]): void {
   const named = namedIn(columns);
+  const isAside = ({ name, source }: NamedColumn, load: string) =>
+    source.toLowerCase() === load && name.toLowerCase() !== load;
+  const aside = LOAD_COLUMNS.filter((load) => named.some((column) => isAside(column, load)));
   const now = nameColumns(
     named.map(({ source }) => source),
-    { table, isFile: true },
+    { table, isFile: true, aside },
   );
   if (now.every(({ name }, at) => name === named[at]?.name)) return;
   throw new AppError(
