@@ -29,11 +29,14 @@ interface JsonCells {
 
 /**
  * Writes the rows of a JSON file as CSV: a row number, then the JSON text of each field, without trailing fields
- * that the row lacks. Throws `sql_error` for anything but a list of objects.
+ * that the row lacks. An empty list has no columns. Throws `sql_error` for anything but a list of objects.
  */
 export async function writeCells(file: JsonFile): Promise<JsonCells> {
   const columns = new Map<string, JsonColumn>();
-  const bytes = createReadStream(file.path, { highWaterMark: PIECE_BYTES });
+  let hasText = false;
+  const bytes = readNoting(file.path, () => {
+    hasText = true;
+  });
   const read = file.format === "json" ? readValues : readLineValues;
   const out = await open(file.to, "wx", 0o600);
   let longest = 0;
@@ -61,9 +64,21 @@ export async function writeCells(file: JsonFile): Promise<JsonCells> {
   } finally {
     await out.close();
   }
-  if (columns.size === 0) throw noObjects();
+  if (count > 0 && columns.size === 0)
+    throw new AppError("sql_error", "The file has only objects without fields, and so no columns.");
+  if (count === 0 && !hasText) throw noObjects();
   return { columns: [...columns.values()], longest };
 }
+
+/** Reads a file, and calls `onText` if it has more than whitespace. */
+async function* readNoting(path: string, onText: () => void): AsyncGenerator<Uint8Array> {
+  for await (const chunk of createReadStream(path, { highWaterMark: PIECE_BYTES })) {
+    if ((chunk as Uint8Array).some((byte) => byte > SPACE)) onText();
+    yield chunk as Uint8Array;
+  }
+}
+
+const SPACE = 0x20;
 
 function refuseRepeated({ path }: RepeatedKey): never {
   throw new AppError("sql_error", `The file can't be read as JSON: an object has the key "${path}" twice.`);

@@ -53,6 +53,13 @@ export async function landFile(
   const { relation, columns } = await read(session, options).catch((error: unknown) => {
     throw readableError(error, format);
   });
+  if (format === "json" && columns.length === 0) {
+    if (table.length > 0) return { files: [], columns: [] };
+    throw new AppError(
+      "sql_error",
+      "The file is an empty list. It has no columns, so no table can be created from it.",
+    );
+  }
   const texts = columns.filter(({ text }) => text !== "typed");
   const readings = await provenReadings(
     session,
@@ -188,6 +195,7 @@ async function readJson(
   const cells = join(folder, "cells.csv");
   const limits = { maxColumns: MAX_COLUMNS, maxBytes: MAX_LINE_BYTES };
   const { columns, longest } = await writeCells({ path, format, to: cells, signal, ...limits });
+  if (columns.length === 0) return { relation: "", columns: [] };
   const typed = columns.map((_, at) => `c${at}: 'VARCHAR'`).join(", ");
   const size = longest + 1024;
   const rows = `read_csv(${quoteText(cells)}, header = false, auto_detect = false, columns = {row: 'BIGINT', ${typed}}, delim = ',', quote = '"', escape = '"', new_line = '\\n', nullstr = '', allow_quoted_nulls = false, strict_mode = true, null_padding = true, max_line_size = ${size}, buffer_size = ${Math.max(size + 1024, BUFFER_BYTES)})`;

@@ -105,6 +105,22 @@ describe("an upload", () => {
     expect(await rows("grows")).toEqual([{ id: 9 }]);
   });
 
+  test("of an empty list adds no rows to a table, and makes none, since it has no columns", async () => {
+    const message = "The file is an empty list. It has no columns, so no table can be created from it.";
+    for (const query of ["format=json", "format=json&writeDisposition=append"])
+      expect(fault(await upload(" []\n", query, "hollow"))).toEqual([422, ["body"], message]);
+    await upload("a\n1\n", "format=csv", "hollow");
+    const added = await upload("[]", "format=json&writeDisposition=append", "hollow");
+    expect([added.status, added.body.rows, added.body.files, typesOf(added.body)]).toEqual([
+      201,
+      0,
+      0,
+      { a: "BIGINT" },
+    ]);
+    expect(fault(await upload("[]", "format=json", "hollow"))).toEqual([422, ["body"], message]);
+    expect(await rows("hollow")).toEqual([{ a: 1 }]);
+  });
+
   describe("with columns that each row has of its own", () => {
     const idsOf = async (dataset: string) => {
       const distinct =
@@ -589,6 +605,13 @@ describe("invalid files load nothing, and report the reason", () => {
       ["JSON with a number among objects", '[{"a":1},1.10]', "format=json", /use a list of objects/],
       ["JSON with nothing after a comma", '[{"a":1},]', "format=json", /Malformed JSON/],
       ["JSON of no bytes", "", "format=json", /use a list of objects/],
+      ["JSON of spaces", " \n", "format=json", /use a list of objects/],
+      [
+        "JSON whose objects have no fields",
+        "[{}]",
+        "format=json",
+        /^The file has only objects without fields, and so no columns\.$/,
+      ],
       [
         "JSON lines of which one is none",
         '{"a":1}\n{"a"\n',

@@ -261,6 +261,10 @@ function changeOf(
 ): TableChange {
   const baseVersion = before?.version ?? null;
   if (writeDisposition === "replace") return { table, columns, add, remove: "all", baseVersion };
+  if (!before && columns.length === 0)
+    throw new AppError("dataset_changed", "The table was deleted at the same time. Upload the file again.", {
+      retryable: true,
+    });
   checkNames(columns, before?.columns ?? []);
   const together = before ? unite(before, columns, "the file") : columns;
   const files = isMixed(columns, together) ? add.map((file) => ({ ...file, isMixed: true })) : add;
