@@ -1,8 +1,12 @@
-import { isObject, type Json } from "./json.ts";
+import type { Json, JsonObject } from "./json.ts";
 import { NumberText } from "./json-numbers.ts";
 
 /** The key of a number as text, `{"$number": "9007199254740993"}`. */
 const KEY = "$number";
+
+/** As in `base/json`, which would be too large for the page. */
+const isObject = (value: Json): value is JsonObject =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** Returns what `{"$number": …}` holds. Undefined for other values. */
 export function taggedNumber(value: Json): Json | undefined {

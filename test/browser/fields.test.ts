@@ -273,6 +273,16 @@ test("a dialog's form can't be changed while it is sent", async () => {
   await page.unroute(path);
 });
 
+test("the JSON of a definition keeps the numbers among its parameters", async () => {
+  const save = await openAction("duckdb_transform", { sql: "SELECT $n AS n" });
+  await button("JSON").click();
+  await seen.write(
+    "Definition",
+    '{"sql":"SELECT $n AS n","parameters":{"n":9007199254740993,"t":"9007199254740993"}}',
+  );
+  expect((await save()).parameters).toEqual({ n: { $number: "9007199254740993" }, t: "9007199254740993" });
+});
+
 test("invalid JSON in a field is shown, and nothing is sent or published before it is fixed", async () => {
   const { page, weir, go, write } = seen;
   const json = { type: "object", properties: { opts: {} } };

@@ -20,7 +20,7 @@ export default function ConfigJson({ config, mayChange, canDraw, onChange }: Pro
     if (!mayChange) return;
     setTyped(text);
     try {
-      const value: unknown = readJson(text);
+      const value: unknown = readJson(text, ["config"]);
       if (typeof value !== "object" || value === null || Array.isArray(value))
         return setProblem(t("The config must be an object."));
       setProblem(null);

@@ -23,7 +23,7 @@ interface Props {
   form: () => ReactNode;
 }
 
-/** A value as a form or as JSON. */
+/** A definition as a form or as JSON. */
 export function FormOrJson({ canDraw = true, value, onChange, onProblem, ...rest }: Props) {
   const [chosen, setChosen] = useState<"form" | "json">("form");
   const way = canDraw ? chosen : "json";
@@ -40,7 +40,7 @@ export function FormOrJson({ canDraw = true, value, onChange, onProblem, ...rest
     setTyped(next);
     let message: string | null = null;
     try {
-      const parsed: unknown = next.trim() === "" ? {} : readJson(next);
+      const parsed: unknown = next.trim() === "" ? {} : readJson(next, ["definition"]);
       if (typeof parsed !== "object" || parsed === null || Array.isArray(parsed)) message = rest.wrong;
       else onChange(parsed as Values);
     } catch (error) {
