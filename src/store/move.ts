@@ -3,8 +3,8 @@ import type { MovedColumn, Side } from "./move-sides.ts";
 
 /** Number of rows to read at a time. */
 const PAGE = 200;
-/** Not copied: processes are temporary, and the others belong to the schema. */
-const STAYS = ["processes", "migrations"];
+/** Not copied: processes and their last commits are temporary, and the others belong to the schema. */
+const STAYS = ["processes", "last_commits", "migrations"];
 
 interface Table {
   name: string;
