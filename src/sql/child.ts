@@ -3,13 +3,13 @@ import {
   type DuckDBConnection,
   DuckDBInstance,
   type DuckDBPreparedStatement,
-  DuckDBTypeId,
   StatementType,
 } from "@duckdb/node-api";
 import { AppError } from "../base/errors.ts";
 import type { Json } from "../base/json.ts";
 import { parseNumberTexts } from "../base/json-numbers.ts";
 import { bindOne } from "./bind.ts";
+import { columnsIn, columnsOf, hasAllTypes, typesOf } from "./child-columns.ts";
 import { distinctNames, hasTwins, type NamedColumn, nameColumns, renameWarnings } from "./column-names.ts";
 import type { Column, SqlFile, SqlValue } from "./contract.ts";
 import { readExactly } from "./driver.ts";
@@ -23,7 +23,7 @@ import { likeStamps, unfitSql, unlikeStamps } from "./stamps.ts";
 import { checkKind, lastText, statementsOf } from "./statements.ts";
 import { asCell, castOf, fileTypes, storedTypes, widerTypes } from "./stored.ts";
 import { copyInto, parquet, quoteName, quoteText } from "./text.ts";
-import { bindNamed, typeName } from "./values.ts";
+import { bindNamed } from "./values.ts";
 
 type JobOf<K extends Job["kind"]> = Extract<Job, { kind: K }>;
 
@@ -274,32 +274,6 @@ async function unfitStamps(
   return unfit;
 }
 
-/** A column that is only a parameter has no type until the parameter has a value. */
-const hasAllTypes = (statement: DuckDBPreparedStatement): boolean => {
-  for (let at = 0; at < statement.columnCount; at++) {
-    if (statement.columnTypeId(at) === DuckDBTypeId.INVALID) return false;
-  }
-  return true;
-};
-
-async function typesOf(
-  connection: DuckDBConnection,
-  text: string,
-  parameters: Readonly<Record<string, SqlValue>>,
-): Promise<Column[]> {
-  const statements = await connection.extractStatements(`SELECT * FROM (${text}\n) LIMIT 0`);
-  for (let index = 0; ; index++) {
-    const statement = await statements.prepare(index);
-    bindNamed(statement, parameters);
-    const result = await statement.run();
-    if (statement.statementType !== StatementType.SELECT) continue;
-    const names = result.columnNames();
-    return result
-      .columnTypes()
-      .map((type, at) => ({ name: names[at] ?? "", dataType: typeName(type), nullable: true }));
-  }
-}
-
 async function write(
   connection: DuckDBConnection,
   job: JobOf<"materialize">,
@@ -372,13 +346,6 @@ const COPY_PARTS: ReadonlySet<StatementType> = new Set([
 ]);
 
 /** The columns of the written file, which may differ from those of the statement. */
-async function columnsIn(connection: DuckDBConnection, path: string): Promise<Column[]> {
-  const statement = await connection.prepare(`SELECT * FROM ${parquet([path])}`);
-  const columns = columnsOf(statement);
-  statement.destroySync();
-  return columns;
-}
-
 /** The statement's columns with names that a file or table can have. */
 function withNames(
   columns: readonly Column[],
@@ -410,16 +377,4 @@ async function run(connection: DuckDBConnection, { sql, parameters }: Run): Prom
       statement.destroySync(); // otherwise its buffers are kept until the garbage collector runs
     }
   }
-}
-
-function columnsOf(statement: DuckDBPreparedStatement): Column[] {
-  const columns: Column[] = [];
-  for (let at = 0; at < statement.columnCount; at++) {
-    columns.push({
-      name: statement.columnName(at),
-      dataType: typeName(statement.columnType(at)),
-      nullable: true,
-    });
-  }
-  return columns;
 }
