@@ -61,8 +61,10 @@ function desktop() {
     env: base,
     /** Waits until the browser has opened a page. Returns its URL. */
     async seen(): Promise<string> {
-      for (const since = performance.now(); performance.now() - since < 60_000; await Bun.sleep(20))
-        if (existsSync(seen)) return readFileSync(seen, "utf8");
+      for (const since = performance.now(); performance.now() - since < 60_000; await Bun.sleep(20)) {
+        const text = existsSync(seen) ? readFileSync(seen, "utf8") : "";
+        if (text.endsWith("\n")) return text;
+      }
       throw new Error("Nothing was opened.");
     },
     isSeen: () => existsSync(seen),
