@@ -385,6 +385,39 @@ describe("a multipart form", () => {
       expect(await sent(ok + parts + ok)).toEqual(["body form_invalid"]);
     }
   });
+
+  const file = (fileName: string, mimeType = "text/plain;charset=utf-8") => ({
+    fileName,
+    mimeType,
+    data: btoa("x"),
+  });
+  const formTest = (name: string, cases: [parts: string, payload: unknown][]) =>
+    test(name, async () => {
+      await using app = await startApp();
+      const sent = await openForm(app);
+      for (const [parts, payload] of cases) expect(await sent(parts)).toEqual(payload);
+    });
+
+  const long = `${"a".repeat(5000)}.txt`;
+  formTest("has files with any name, even one that no file could have", [
+    [part('name="f"; filename="a\0b.txt"', "x"), { f: file("a\0b.txt") }],
+    [part("name=f; filename*=utf-8''a%00b", "x"), { f: file("a\0b", "application/octet-stream") }],
+    [part(`name="f"; filename="${long}"`, "x"), { f: file(long) }],
+    [part('name="f"; filename="s3://bucket/a.png"', "x"), { f: file("s3://bucket/a.png", "image/png") }],
+    [part('name="f"; filename="\xe4.txt"', "x"), { f: file("ä.txt") }],
+    [part('name="f"; filename="\xc3\xa4.txt"', "x"), { f: file("ä.txt") }],
+    [part("name=f; filename=\"100%.txt\"; filename*=UTF-8''100%.txt", "x"), { f: file("100%.txt") }],
+  ]);
+
+  formTest("has the names between the quotes, whatever they contain", [
+    [part('name="a; filename=b"', "x"), { "a; filename=b": "x" }],
+    [part('name="size; name=width"', "x"), { "size; name=width": "x" }],
+    [
+      part('name="f"; filename="report; filename*=utf-8\'\'evil.txt"', "x"),
+      { f: file("report; filename*=utf-8''evil.txt") },
+    ],
+    [part('filename="a; name=b.txt"; name="f"', "x"), { f: file("a; name=b.txt") }],
+  ]);
 });
 
 test("a multipart form arrives as its fields, with files in base64; an invalid one is rejected", async () => {

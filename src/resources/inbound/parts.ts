@@ -43,44 +43,52 @@ function* piecesOf(bytes: Buffer, delimiter: string): Generator<Piece> {
 }
 
 function fieldOf({ head, content }: Piece): [string, Json] {
-  const headers = new Map(textOf(head).split(LINE).map(headerOf));
-  const disposition = headers.get("content-disposition") ?? "";
-  const type = headers.get("content-type");
-  const name = parameterOf(disposition, "name");
+  const text = textOf(head, "windows-1252");
+  const parameters = parametersOf(/\r\ncontent-disposition[ \t]*:([^\r]*)/i.exec(text)?.[1] ?? "");
+  const type = /\r\ncontent-type[ \t]*:([^\r]*)/i.exec(text)?.[1]?.trim() ?? "";
+  const name = parameters.get("name");
   if (name === undefined) throw invalid(["body"], "A part of this form has no name", "form_invalid");
-  const fileName = fileNameOf(disposition);
-  if (fileName === undefined) return [name, textOf(content, type)];
-  const mimeType = type ?? Bun.file(fileName).type;
+  const fileName = fileNameOf(parameters);
+  if (fileName === undefined) return [name, textOf(content, charsetOf(type))];
+  const [extension = ""] = /\.[A-Za-z0-9]{1,10}$/.exec(fileName) ?? [];
+  const mimeType = type || Bun.file(`x${extension}`).type;
   return [name, { fileName, mimeType, data: content.toString("base64") }];
 }
 
-function headerOf(line: string): [name: string, value: string] {
-  const [name = "", ...value] = line.split(":");
-  return [name.trim().toLowerCase(), value.join(":").trim()];
-}
-
-/** Browsers percent-encode quotes in names. Others put a backslash before them. */
-function parameterOf(disposition: string, name: string): string | undefined {
-  const pattern = new RegExp(`;\\s*${name}\\s*=\\s*(?:"((?:\\\\"|[^"])*)"|([^\\s;]*))`, "i");
-  const [, quoted, plain] = pattern.exec(disposition) ?? [];
-  return quoted ?? plain;
-}
-
-function fileNameOf(disposition: string): string | undefined {
-  const [, encoded] = /;\s*filename\*\s*=\s*utf-8'[^']*'([^\s;]*)/i.exec(disposition) ?? [];
-  if (encoded === undefined) return parameterOf(disposition, "filename");
-  try {
-    return decodeURIComponent(encoded);
-  } catch {
-    throw unreadable();
+/**
+ * Returns the parameters of a header by lowercase name, the first of each name. Browsers percent-encode quotes in values.
+ * Others put a backslash before them.
+ */
+function parametersOf(header: string): Map<string, string> {
+  const parameters = new Map<string, string>();
+  for (const [, name = "", quoted, plain = ""] of header.matchAll(PARAMETER).take(MAX_PARAMETERS)) {
+    const key = name.toLowerCase();
+    if (!parameters.has(key)) parameters.set(key, quoted ?? plain);
   }
+  return parameters;
 }
 
-/** UTF-8, or the charset that the part names. */
-function textOf(bytes: Uint8Array, type = ""): string {
-  for (const charset of ["utf-8", charsetOf(type)] as const) {
+/** Senders use three at most. */
+const MAX_PARAMETERS = 16;
+
+const PARAMETER = /;\s*([\w*]+)\s*=\s*(?:"((?:\\"|[^"])*)"|([^\s;]*))/g;
+
+function fileNameOf(parameters: Map<string, string>): string | undefined {
+  const extended = parameters.get("filename*");
+  const [, encoded] = /^utf-8'[^']*'(.*)$/is.exec(extended ?? "") ?? [];
+  try {
+    if (encoded !== undefined) return decodeURIComponent(encoded);
+  } catch {
+    // not percent-encoded
+  }
+  return parameters.get("filename") ?? extended;
+}
+
+/** UTF-8, or the charset. */
+function textOf(bytes: Uint8Array, charset: Bun.Encoding): string {
+  for (const each of ["utf-8", charset] as const) {
     try {
-      return new TextDecoder(charset, { fatal: true, ignoreBOM: true }).decode(bytes);
+      return new TextDecoder(each, { fatal: true, ignoreBOM: true }).decode(bytes);
     } catch {
       // the next charset
     }
