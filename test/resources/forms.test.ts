@@ -103,6 +103,16 @@ describe("a public form", () => {
     }
   });
 
+  test("rejects a million parts without names, and a file where a number is expected", async () => {
+    const at = pathOf(await makeForm({ access: "public" }));
+    const headers = { "content-type": "multipart/form-data; boundary=x" };
+    const named = '--x\r\nContent-Disposition: form-data; name="days"; filename="3\0"\r\n\r\nx\r\n--x--\r\n';
+    for (const body of [`${"\r\n--x\r\n\r\n".repeat(1_000_000)}--x--\r\n`, named]) {
+      const reply = await fetch(app.origin + at, { method: "POST", headers, body });
+      expect(reply.status).toBe(422);
+    }
+  });
+
   test("reads the fields of an HTML form as any type that they may have, and as enum values", async () => {
     const schema = {
       type: "object",

@@ -94,6 +94,10 @@ describe("a form with more than 10,000 fields is rejected", () => {
       (fields: number) => Array.from({ length: fields }, () => "a=1").join("&"),
     ],
     ["multipart/form-data; boundary=x", (fields: number) => `${part.repeat(fields)}--x--\r\n`],
+    [
+      "multipart/form-data; boundary=x; spaced",
+      (fields: number) => `${part.replace(":", " :").repeat(fields)}--x--\r\n`,
+    ],
   ])("%s", async (type, make) => {
     await using app = await startApp();
     await makeHook(app, {

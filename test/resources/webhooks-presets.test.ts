@@ -377,13 +377,14 @@ describe("a multipart form", () => {
       part('filename="a.txt"', "x"),
       part("", "x"),
       "--b\r\nContent-Type: text/plain\r\n\r\nx\r\n",
-      '--b\nContent-Disposition: form-data; name="a"\n\nx\n',
       '--b\r\nContent-Disposition: form-data; name="a"\r\n',
-      '--bb\r\nContent-Disposition: form-data; name="a"\r\n\r\nx\r\n',
+      part(`name="a"; filename="${"a".repeat(20_000)}.txt"`, "x"),
     ]) {
       const ok = part('name="ok"', "1");
       expect(await sent(ok + parts + ok)).toEqual(["body form_invalid"]);
     }
+    const unixLines = '--b\nContent-Disposition: form-data; name="a"\n\nx\n';
+    expect(await sent(unixLines)).toEqual(["body form_invalid"]);
   });
 
   const file = (fileName: string, mimeType = "text/plain;charset=utf-8") => ({
@@ -417,6 +418,10 @@ describe("a multipart form", () => {
       { f: file("report; filename*=utf-8''evil.txt") },
     ],
     [part('filename="a; name=b.txt"; name="f"', "x"), { f: file("a; name=b.txt") }],
+  ]);
+
+  formTest("keeps a line that only begins with the boundary", [
+    [part('name="a"', "1\r\n--bb\r\n2"), { a: "1\r\n--bb\r\n2" }],
   ]);
 });
 

@@ -4,55 +4,61 @@ import type { Json } from "../../base/json.ts";
 
 const LINE = "\r\n";
 
+/** Heads are decoded and searched as a whole. Those of browsers have a few hundred bytes. */
+const MAX_HEAD_BYTES = 16 * 1024;
+
 /**
- * Returns the parts of a `multipart/form-data` body (RFC 7578) as fields. A file has a name, the type that its part has,
- * and its bytes in base64. Throws `invalid` for parts without a name, and for ones that can't be read.
+ * Reads the parts of a `multipart/form-data` body (RFC 7578) one by one, as fields. A file has a name, the type that its
+ * part has, and its bytes in base64. Throws `invalid` for parts without a name, and for ones that can't be read.
  */
-export function partsIn(body: Uint8Array, type: string): [name: string, value: Json][] {
-  const [, quoted, plain] = /;\s*boundary=(?:"([^"]+)"|([^\s;,]+))/i.exec(type) ?? [];
-  const boundary = quoted ?? plain;
-  if (boundary === undefined) throw unreadable();
-  return [...piecesOf(Buffer.concat([Buffer.from(LINE), body]), `${LINE}--${boundary}`)].map(fieldOf);
-}
-
-interface Piece {
-  head: Buffer;
-  content: Buffer;
-}
-
-function* piecesOf(bytes: Buffer, delimiter: string): Generator<Piece> {
-  const next = (mark: string, from: number) => {
-    const at = bytes.indexOf(mark, from, "latin1");
-    if (at < 0) throw unreadable();
-    return at;
-  };
-  for (let at = next(delimiter, 0); ; ) {
-    const start = at + delimiter.length;
-    if (bytes.toString("latin1", start, start + 2) === "--") return;
-    const lineEnd = next(LINE, start);
-    if (bytes.subarray(start, lineEnd).some((byte) => byte !== 0x20 && byte !== 0x09)) throw unreadable();
-    at = next(delimiter, lineEnd);
-    const part = bytes.subarray(lineEnd, at + LINE.length); // with the line end before the delimiter
-    const headEnd = part.indexOf(LINE + LINE);
-    if (headEnd < 0) throw unreadable();
-    yield {
-      head: part.subarray(0, headEnd),
-      content: part.subarray(headEnd + 2 * LINE.length, -LINE.length),
-    };
+export function* partsIn(body: Uint8Array, type: string): Generator<[name: string, value: Json]> {
+  for (const part of piecesOf(body, type)) {
+    const name = part.parameters.get("name");
+    if (name === undefined) throw invalid(["body"], "A part of this form has no name", "form_invalid");
+    yield [name, contentOf(part)];
   }
 }
 
-function fieldOf({ head, content }: Piece): [string, Json] {
-  const text = textOf(head, "windows-1252");
-  const parameters = parametersOf(/\r\ncontent-disposition[ \t]*:([^\r]*)/i.exec(text)?.[1] ?? "");
-  const type = /\r\ncontent-type[ \t]*:([^\r]*)/i.exec(text)?.[1]?.trim() ?? "";
-  const name = parameters.get("name");
-  if (name === undefined) throw invalid(["body"], "A part of this form has no name", "form_invalid");
+interface Part {
+  /** Of its `Content-Disposition`. */
+  parameters: Map<string, string>;
+  /** Its `Content-Type`. Empty without one. */
+  type: string;
+  content: Buffer;
+}
+
+/** A line that begins with the boundary and continues with other text is content. */
+function* piecesOf(body: Uint8Array, type: string): Generator<Part> {
+  const boundary = parametersOf(type).get("boundary");
+  if (!boundary) throw unreadable();
+  const bytes = Buffer.concat([Buffer.from(LINE), body]);
+  const delimiter = new RegExp(`${LINE}--${RegExp.escape(boundary)}(--|[ \\t]*(?=${LINE}))`, "g");
+  let start: number | undefined;
+  for (const { index, 0: line, 1: end } of bytes.toString("latin1").matchAll(delimiter)) {
+    if (start !== undefined) yield partOf(bytes.subarray(start, index + LINE.length));
+    if (end === "--") return;
+    start = index + line.length;
+  }
+  throw unreadable();
+}
+
+/** `bytes` begin and end with a line end. */
+function partOf(bytes: Buffer): Part {
+  const headEnd = bytes.subarray(0, MAX_HEAD_BYTES).indexOf(LINE + LINE);
+  if (headEnd < 0) throw unreadable();
+  const head = textOf(bytes.subarray(0, headEnd), "windows-1252");
+  return {
+    parameters: parametersOf(/\r\ncontent-disposition[ \t]*:([^\r]*)/i.exec(head)?.[1] ?? ""),
+    type: /\r\ncontent-type[ \t]*:([^\r]*)/i.exec(head)?.[1]?.trim() ?? "",
+    content: bytes.subarray(headEnd + 2 * LINE.length, -LINE.length),
+  };
+}
+
+function contentOf({ parameters, type, content }: Part): Json {
   const fileName = fileNameOf(parameters);
-  if (fileName === undefined) return [name, textOf(content, charsetOf(type))];
+  if (fileName === undefined) return textOf(content, charsetOf(type));
   const [extension = ""] = /\.[A-Za-z0-9]{1,10}$/.exec(fileName) ?? [];
-  const mimeType = type || Bun.file(`x${extension}`).type;
-  return [name, { fileName, mimeType, data: content.toString("base64") }];
+  return { fileName, mimeType: type || Bun.file(`x${extension}`).type, data: content.toString("base64") };
 }
 
 /**

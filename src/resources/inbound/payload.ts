@@ -18,10 +18,7 @@ export function payloadOf({ headers, body }: Content): Json | Promise<Json> {
   const type = label.toLowerCase();
   const isForm = type.startsWith("application/x-www-form-urlencoded");
   if (body.length === 0) return isForm ? {} : null; // a form whose only boxes are unticked sends nothing
-  if (type.startsWith("multipart/form-data")) {
-    refuseFields(count(body, "content-disposition:"));
-    return fieldsOf(partsIn(body, label));
-  }
+  if (type.startsWith("multipart/form-data")) return fieldsOf(partsIn(body, label));
   const isJson = /^(application|text)\/([\w.+-]+\+)?json\b/.test(type);
   const text = decoded(body, charsetIn(body, type));
   if (text === null) {
@@ -30,7 +27,7 @@ export function payloadOf({ headers, body }: Content): Json | Promise<Json> {
   }
   if (isJson) return parseJsonInSlices(text);
   if (isForm) {
-    refuseFields(count(body, "&") + 1);
+    refuseFields(count(body, "&") + 1); // before all are parsed at once
     const params = new URLSearchParams(text);
     const whole = isReplaced(params) ? (paramsIn(body, "utf-8") ?? paramsIn(body, charsetOf(type))) : params;
     if (whole === null) throw wrongCharset(type);
@@ -123,7 +120,9 @@ export function queryOf(url: URL): JsonObject {
 /** The value of a field, or a list if the field is repeated. */
 function fieldsOf(pairs: Iterable<[string, Json]>): JsonObject {
   const fields: JsonObject = Object.create(null);
+  let fieldCount = 0;
   for (const [name, value] of pairs) {
+    refuseFields(++fieldCount);
     const before = fields[name];
     if (before === undefined) fields[name] = value;
     else if (Array.isArray(before)) before.push(value);
