@@ -98,6 +98,11 @@ describe("a form with more than 10,000 fields is rejected", () => {
       "multipart/form-data; boundary=x; spaced",
       (fields: number) => `${part.replace(":", " :").repeat(fields)}--x--\r\n`,
     ],
+    [
+      "multipart/form-data; boundary=x; mixed",
+      (fields: number) =>
+        `--x\r\nContent-Disposition: form-data; name="a"\r\nContent-Type: multipart/mixed; boundary=y\r\n\r\n${"--y\r\n\r\n\r\n".repeat(fields)}--y--\r\n--x--\r\n`,
+    ],
   ])("%s", async (type, make) => {
     await using app = await startApp();
     await makeHook(app, {

@@ -379,6 +379,7 @@ describe("a multipart form", () => {
       "--b\r\nContent-Type: text/plain\r\n\r\nx\r\n",
       '--b\r\nContent-Disposition: form-data; name="a"\r\n',
       part(`name="a"; filename="${"a".repeat(20_000)}.txt"`, "x"),
+      part('name="a"\r\nContent-Type: multipart/mixed; boundary=c', "--c--"),
     ]) {
       const ok = part('name="ok"', "1");
       expect(await sent(ok + parts + ok)).toEqual(["body form_invalid"]);
@@ -422,6 +423,20 @@ describe("a multipart form", () => {
 
   formTest("keeps a line that only begins with the boundary", [
     [part('name="a"', "1\r\n--bb\r\n2"), { a: "1\r\n--bb\r\n2" }],
+  ]);
+
+  const first =
+    '--c\r\nContent-Disposition: attachment; filename="1.txt"\r\nContent-Type: text/plain\r\n\r\nx\r\n';
+  const second = '--c\r\nContent-Disposition: attachment; filename="2.png"\r\n\r\nx\r\n';
+  formTest("has several files that were sent as one part", [
+    [
+      part('name="f"\r\nContent-Type: multipart/mixed; boundary=c', `${first}${second}--c--\r\n`),
+      { f: [file("1.txt", "text/plain"), file("2.png", "image/png")] },
+    ],
+    [
+      part('name="f"; filename="mail"\r\nContent-Type: multipart/mixed; boundary=c', "x"),
+      { f: file("mail", "multipart/mixed; boundary=c") },
+    ],
   ]);
 });
 

@@ -15,8 +15,20 @@ export function* partsIn(body: Uint8Array, type: string): Generator<[name: strin
   for (const part of piecesOf(body, type)) {
     const name = part.parameters.get("name");
     if (name === undefined) throw invalid(["body"], "A part of this form has no name", "form_invalid");
-    yield [name, contentOf(part)];
+    const isList = /^multipart\/mixed\b/i.test(part.type) && fileNameOf(part.parameters) === undefined;
+    if (isList) yield* filesIn(part, name);
+    else yield [name, contentOf(part)];
   }
+}
+
+/** Reads several files of one field, as curl sends them (RFC 2388, section 4.2). */
+function* filesIn({ content, type }: Part, name: string): Generator<[string, Json]> {
+  let isEmpty = true;
+  for (const file of piecesOf(content, type)) {
+    isEmpty = false;
+    yield [name, contentOf(file)];
+  }
+  if (isEmpty) throw unreadable(); // would not count as a field
 }
 
 interface Part {
