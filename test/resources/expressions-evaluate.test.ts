@@ -121,6 +121,9 @@ test("csv.parse reads every row, whatever ends its line", async () => {
     ["a", "b;c", ""],
     ["", "", " ", ""],
   ]);
+  expect(await rows('a,b\n"1"\t,"2" \t\n"3",4')).toEqual(ab);
+  expect(await rows('a\tb\n"1"\t"2"\n"3" \t4', '{"delimiter": "\\t"}')).toEqual(ab);
+  expect(await rows('a b\n"1"\t "2"\n3 "4"', '{"delimiter": " "}')).toEqual(ab);
   expect(await rows("")).toEqual([]);
   const roundTrip = '{{csv.parse(csv.text([{"code": ""}, {"code": "x"}]))}}';
   expect((await evaluate(roundTrip)).value).toEqual([{ code: "" }, { code: "x" }]);

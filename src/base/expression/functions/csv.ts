@@ -36,7 +36,8 @@ function optionsOf(value: Value | undefined): Options {
 function rowsOf(text: string, delimiter: string): string[][] {
   const separator = RegExp.escape(delimiter);
   const plain = new RegExp(`[^${separator}\\r\\n]*`, "uy");
-  const end = new RegExp(`${delimiter === " " ? "" : " *"}(${separator}|\\r\\n|\\r|\\n|$)`, "uy");
+  const blanks = `[${" \t".replace(delimiter, "")}]*`;
+  const end = new RegExp(`${blanks}(${separator}|\\r\\n|\\r|\\n|$)`, "uy");
   const rows: string[][] = [];
   let row: string[] = [];
   let sign: string | undefined = delimiter;
