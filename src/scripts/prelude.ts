@@ -13,6 +13,7 @@ export const PRELUDE = `(() => {
   const { getPrototypeOf, keys, defineProperty } = Object;
   const { slice, charCodeAt, replaceAll, toWellFormed } = String.prototype;
   const { join, map } = Array.prototype;
+  const { has } = Set.prototype;
   const { then } = Promise.prototype;
 
   const giveJson = (prototype, toJSON) =>
@@ -26,10 +27,15 @@ export const PRELUDE = `(() => {
 
   // JSON.stringify makes {} of these, and null of an invalid Date. What leaves the script must not be lost like that.
   let isLeaving = false;
-  const toJson = (value, replacer) => {
+  const refusals = new Set();
+  const toJson = (value, replacer = (key, value) => value) => {
     isLeaving = true;
     try {
-      return stringify(value, replacer);
+      return stringify(value, (key, value) => {
+        // JSON.stringify doesn't call the toJSON of what another toJSON returned.
+        if (typeof value === "object" && value !== null && apply(has, refusals, [value.toJSON])) value.toJSON();
+        return replacer(key, value);
+      });
     } finally {
       isLeaving = false;
     }
@@ -43,11 +49,14 @@ export const PRELUDE = `(() => {
     [asyncIterator, "An async iterator isn't JSON. Collect its values with for await."],
     [Promise.prototype, "A promise isn't JSON. Await it, or a list of them with await Promise.all(list)."],
     [ArrayBuffer.prototype, "An ArrayBuffer isn't JSON. Convert it with [...new Uint8Array(buffer)]."],
-  ])
-    giveJson(prototype, function toJSON() {
+  ]) {
+    const refuse = function toJSON() {
       if (isLeaving) throw new TypeError(problem);
       return this;
-    });
+    };
+    refusals.add(refuse);
+    giveJson(prototype, refuse);
+  }
   const dateToJson = Date.prototype.toJSON;
   giveJson(Date.prototype, function toJSON(key) {
     const json = apply(dateToJson, this, [key]);

@@ -176,6 +176,11 @@ export default function (input: { orders: Order[] }): number {
         "new Map([[1, 2]])",
         "TypeError: A Map isn't JSON. Convert it with Object.fromEntries(map) or [...map].",
       ],
+      [
+        "({ toJSON: () => new Map() })",
+        "TypeError: A Map isn't JSON. Convert it with Object.fromEntries(map) or [...map].",
+      ],
+      ["({ a: { toJSON: () => new Set() } })", "TypeError: A Set isn't JSON. Convert it with [...set]."],
       ["[{ tags: new Set([1]) }]", "TypeError: A Set isn't JSON. Convert it with [...set]."],
       ["[1].values()", "TypeError: An iterator isn't JSON. Convert it with [...iterator]."],
       ["new Map().entries()", "TypeError: An iterator isn't JSON. Convert it with [...iterator]."],
