@@ -30,6 +30,28 @@ export function checkExpression({ source, expression }: Template): void {
   }
 }
 
+/**
+ * Returns why a template isn't clear: one of its paths may be meant as a difference, which it was before paths between
+ * `??` could have minus signs. Null if it is clear.
+ */
+export function ambiguityOf({ source, expression }: Template): string | null {
+  if (expression === undefined) return null;
+  const path = expressionOf(expression).paths.find(({ text }) => mayBeDifference(text));
+  if (path === undefined) return null;
+  const reason =
+    'write spaces for a difference, as in a - b, or brackets for a key with a minus sign, as in a["b-1"]';
+  return `Invalid template ${shown(source)}: ${reasonOf(new ExpressionError("syntax", reason, path.at), expression)}.`;
+}
+
+/** After a minus sign, a number at the end or another path. */
+const DIFFERENCE = new RegExp(`-(?:\\d+(?:[.]\\d+)?$|(?:${NAMES.join("|")})[.[])`);
+
+/** Steps, headers and query parameters aren't numbers. */
+const NO_NUMBER = /^(?:steps|headers|query)[.][^.[]*/;
+
+const mayBeDifference = (path: string): boolean =>
+  DIFFERENCE.test(path.replace(/"(?:[^"\\]|\\.)*"/g, "").replace(NO_NUMBER, ""));
+
 const MAX_SHOWN = 200;
 
 const shown = (source: string) => (source.length > MAX_SHOWN ? `${source.slice(0, MAX_SHOWN)}…` : source);

@@ -5,7 +5,7 @@ import { ExpressionTooLong } from "./expression/too-long.ts";
 import { isObject, type Json, type JsonObject } from "./json.ts";
 import { measure } from "./measure.ts";
 import { readPieces, type Template } from "./template-grammar.ts";
-import { checkExpression, lookUp, textOf } from "./template-lookup.ts";
+import { ambiguityOf, checkExpression, lookUp, textOf } from "./template-lookup.ts";
 import { sqlTemplate } from "./template-sql.ts";
 import { fillUrl } from "./template-url.ts";
 
@@ -50,6 +50,8 @@ export function resolveTemplates(value: Json, scope: Scope, options: TemplateOpt
 interface FieldFault {
   path: string[];
   message: string;
+  /** Present if the template has a value, but perhaps not the intended one. */
+  type?: "ambiguous_path";
 }
 
 /**
@@ -61,8 +63,15 @@ export function templateFaults(value: Json, options: TemplateOptions = {}): Fiel
   const faults: FieldFault[] = [];
   const seeText = (text: string, path: readonly string[], isSql: boolean) => {
     if (faults.length >= MAX_FAULTS) return;
-    const fault = faultOf(() => templatesOf(text, isSql).forEach(checkExpression));
+    let templates: Template[] = [];
+    const fault = faultOf(() => {
+      templates = templatesOf(text, isSql);
+      templates.forEach(checkExpression);
+    });
+    const [ambiguity] = fault ? [] : templates.flatMap((template) => ambiguityOf(template) ?? []);
     if (fault) faults.push({ path: [...path], message: fault.message });
+    else if (ambiguity !== undefined)
+      faults.push({ path: [...path], message: ambiguity, type: "ambiguous_path" });
   };
   const seeKey = (key: string, path: readonly string[]) => {
     if (faults.length < MAX_FAULTS && templatesIn(key).length > 0)
@@ -77,8 +86,9 @@ const TEMPLATE_KEY =
 
 /** The same for an expression without braces. */
 export function expressionFaults(text: string): FieldFault[] {
-  const fault = faultOf(() => checkExpression({ source: text, path: [], expression: text }));
-  return fault ? [{ path: [], message: fault.message }] : [];
+  const template = { source: text, path: [], expression: text };
+  const message = faultOf(() => checkExpression(template))?.message ?? ambiguityOf(template);
+  return message === null ? [] : [{ path: [], message }];
 }
 
 /** Returns the templates of each field. Fields that can't be parsed are left out. */

@@ -104,8 +104,8 @@ export function definitionFaults(
   const { faults } = read(definitionShape(executor), definition, loc, { exempt: isWholeTemplate });
   faults.push(...lacking(executor, definition, loc));
   const paths = pathsOf(executor);
-  for (const { path, message } of templateFaults(definition, paths)) {
-    faults.push({ loc: [...loc, ...path], msg: message, type: "template_error" });
+  for (const { path, message, type = "template_error" } of templateFaults(definition, paths)) {
+    faults.push({ loc: [...loc, ...path], msg: message, type });
   }
   for (const path of templatesAboveConditions(executor, definition)) {
     const msg = "Conditions can't come from a template here. Write them out.";

@@ -95,7 +95,9 @@ test("the operands of ?? that can be read as paths are paths", async () => {
   expect(
     (await evaluate("{{input.no-items ?? input.not-there}}", "template", values)).error.message,
   ).toContain('an object has no "not-there"');
-  // Spaces make a difference, and so do other operators.
+  // No name has a minus sign, so these are differences. So are those with spaces or in parentheses.
+  expect(await result("{{input.none ?? items-1}}")).toBe(4);
+  expect(await result("{{input.none ?? items-input.line}}")).toBe(2);
   expect(await result("{{input.none ?? input.line - items}}")).toBe(-2);
   expect(await result("{{input.none ?? (input.line-items)}}")).toBe(-2);
 });

@@ -2,7 +2,16 @@ import { describe, expect, test } from "bun:test";
 import { type Client, startApp } from "../support/app.ts";
 import { startReceiver } from "../support/receiver.ts";
 import { deepTest } from "../support/scale.ts";
-import { AUTOMATIONS, branch, faultsOf, flowToEnd, makeAutomation, RUNS } from "../support/work.ts";
+import {
+  AUTOMATIONS,
+  branch,
+  faultsOf,
+  flowToEnd,
+  makeAutomation,
+  makeOldAction,
+  RUNS,
+  runToEnd,
+} from "../support/work.ts";
 
 const echo = () => startReceiver(({ text }) => Response.json(JSON.parse(text)));
 const post = (url: string, body: unknown, more: object = {}) => ({
@@ -120,6 +129,54 @@ describe("an expression in a definition", () => {
     const misspelled = await saved("{{input.line-items ?? inptu.line-items}}");
     expect(faultsOf(misspelled)).toEqual(["body.config.steps.1.definition.body template_error"]);
     expect((await saved("{{steps.load-all.result.a-b ?? input.line-items}}")).status).toBe(201);
+  });
+
+  test("is rejected if one of its paths may be meant as a difference, but a stored one runs", async () => {
+    await using app = await startApp();
+    await using receiver = echo();
+    const saved = (text: string) =>
+      app.owner("POST", AUTOMATIONS, {
+        name: "x",
+        config: {
+          steps: [
+            { key: "dry-run", kind: "conditional_branch", definition: branch() },
+            { key: "step-1", ...post(receiver.url, text), dependsOn: ["dry-run"] },
+          ],
+        },
+      });
+    for (const path of [
+      "input.total-1",
+      "input.total-1.5",
+      "input.total-input.paid",
+      'input.total-input["paid"]',
+      'input["all-1"].total-payload.paid[0]',
+      "input.lines[0].total-steps.dry-run.result.n",
+      "steps.dry-run.result.n-1",
+    ])
+      for (const text of [`{{ input.n ?? ${path} }}`, `a {{${path} ?? input.n}}`]) {
+        const faults = faultsOf(await saved(text));
+        expect([text, faults]).toEqual([text, ["body.config.steps.1.definition.body ambiguous_path"]]);
+      }
+    const refused = await saved("{{ input.n ?? input.total-1 }}");
+    expect(refused.body.detail[0].msg).toBe(
+      'Invalid template {{ input.n ?? input.total-1 }}: write spaces for a difference, as in a - b, or brackets for a key with a minus sign, as in a["b-1"] (at character 12, "input.total-1").',
+    );
+    for (const text of [
+      "{{input.total-1}}",
+      "{{input.total-1 ?? 0}}",
+      "{{ input.n ?? input.total - 1 }}",
+      "{{ input.n ?? (input.total-1) }}",
+      '{{ input.n ?? input["total-1"] ?? input["a-input.b"] }}',
+      "{{ input.line-1.total ?? input.line-items ?? input.pre-inputs }}",
+      "{{ steps.dry-run.result ?? steps.dry-run ?? headers.x-1 ?? query.page-1 }}",
+    ])
+      expect([text, (await saved(text)).status]).toEqual([text, 201]);
+
+    const body = { n: "{{input.n ?? input.total-1 ?? 'none'}}" };
+    const definition = { url: receiver.url, method: "POST", body, responseExtract: "@" };
+    const old = await makeOldAction(app, { kind: "http_request", definition });
+    const run = await runToEnd(app.owner, old.id);
+    expect([run.status, run.result?.extracted]).toEqual(["completed", { n: "none" }]);
   });
 
   test("that reads a field which a step never has is rejected with the right one", async () => {

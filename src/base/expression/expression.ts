@@ -5,7 +5,7 @@ import { compile } from "./compile.ts";
 import type { Run } from "./evaluation.ts";
 import { ExpressionError } from "./fault.ts";
 import { toJson } from "./json.ts";
-import { MAX_LENGTH, parseWhole } from "./parse.ts";
+import { MAX_LENGTH, type PathText, parseWhole } from "./parse.ts";
 import { callsIn, type Read, readsOf } from "./reads.ts";
 import type { Value } from "./value.ts";
 
@@ -13,6 +13,8 @@ import type { Value } from "./value.ts";
 export interface Expression {
   text: string;
   reads: readonly Read[];
+  /** Paths that CEL would read in another way. */
+  paths: readonly PathText[];
   /** Names of the functions that it calls. */
   calls: readonly string[];
   /** Throws `ExpressionError`. */
@@ -60,11 +62,12 @@ function read(text: string): Expression {
       `it has more than ${MAX_LENGTH.toLocaleString("en-US")} characters`,
       0,
     );
-  const node = parseWhole(text);
+  const { node, paths } = parseWhole(text);
   const run: Run = compile(node);
   return {
     text,
     reads: readsOf(node),
+    paths,
     calls: callsIn(node),
     evaluate: (scope, { budget, nextUuid }) => run({ scope, variables: [], budget, nextUuid }),
   };

@@ -3,6 +3,12 @@ import { Lexer } from "./lexer.ts";
 import { pathAt } from "./path.ts";
 import { int, type Value } from "./value.ts";
 
+/** A text with a minus sign or the like that was read as a path, and its position. */
+export interface PathText {
+  text: string;
+  at: number;
+}
+
 /** A syntax tree. `at` is the position in the text, in characters. */
 export type Node =
   | { kind: "value"; value: Value; at: number }
@@ -94,6 +100,12 @@ const MAX_DEPTH = 64;
 const MAX_KEYS = 1_000;
 export const MAX_LENGTH = 4_096;
 
+/** A parsed expression, and what in it only templates read as paths. */
+interface Parsed {
+  node: Node;
+  paths: readonly PathText[];
+}
+
 /**
  * Parses one expression in `text`, starting at `from`. `end` is the position after it. The syntax is CEL's, without
  * messages, unsigned integers and optional fields. Weir adds `a ?? b`, which binds weaker than everything except `?
@@ -102,22 +114,23 @@ export const MAX_LENGTH = 4_096;
  *
  * Throws `ExpressionError` of kind `syntax`.
  */
-export function parse(text: string, from = 0): { node: Node; end: number } {
+export function parse(text: string, from = 0): Parsed & { end: number } {
   const parser = new Parser(text, from);
   const node = parser.expression(true);
-  return { node, end: parser.at };
+  return { node, paths: parser.paths, end: parser.at };
 }
 
 /** Parses a text that is exactly one expression. */
-export function parseWhole(text: string): Node {
-  const { node, end } = parse(text);
+export function parseWhole(text: string): Parsed {
+  const { end, ...parsed } = parse(text);
   if (end < text.length) throw fault(end, `unexpected ${text.charAt(end)}`);
-  return node;
+  return parsed;
 }
 
 const fault = (at: number, reason: string) => new ExpressionError("syntax", reason, at);
 
 class Parser {
+  readonly paths: PathText[] = [];
   private readonly lexer: Lexer;
   private depth = 0;
 
@@ -187,12 +200,14 @@ class Parser {
   private path(ends: readonly string[]): Node | null {
     const { at } = this;
     const path = ends.length > 0 ? pathAt(this.text, at) : null;
-    if (path === null || !ODD_NAME.test(this.text.slice(at, path.end))) return null;
+    const text = this.text.slice(at, path?.end);
+    if (path === null || path.keys[0]?.includes("-") || !ODD_NAME.test(text)) return null; // no name has a minus sign
     this.lexer.goTo(path.end);
     if (!ends.includes(this.lexer.token.text)) {
       this.lexer.goTo(at);
       return null;
     }
+    this.paths.push({ text, at });
     const [name = "", ...keys] = path.keys;
     return keys.reduce<Node>((of, value) => ({ kind: "index", of, key: { kind: "value", value, at }, at }), {
       kind: "name",

@@ -273,7 +273,7 @@ export async function runAction(
   const definition = merge(before, input.definitionOverrides ?? null);
   const loc = ["body", input.definitionOverrides ? "definitionOverrides" : "definition"];
   const faults = [
-    ...definitionFaults(tx, action.kind, definition, loc),
+    ...definitionFaults(tx, action.kind, definition, loc).filter(({ type }) => type !== "ambiguous_path"),
     ...typedFaults(definition, loc, before),
   ];
   if (faults.length > 0) throw new InvalidInput(faults);

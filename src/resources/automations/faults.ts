@@ -114,6 +114,7 @@ const UNFINISHED = [
   "missing",
   "value_error",
   "template_error",
+  "ambiguous_path",
   "condition_error",
   "unknown_step",
   "string_too_short",

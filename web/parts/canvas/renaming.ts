@@ -36,7 +36,7 @@ function renaming(from: string, to: string) {
         : readsOf(parse(source, 2).node),
     );
   const inText = (text: string, at: string): string => {
-    if (CONDITIONS.includes(at)) return inReads(text, readsOf(parseWhole(text)));
+    if (CONDITIONS.includes(at)) return inReads(text, readsOf(parseWhole(text).node));
     // a list can be written without braces
     if (at === "forEach" && !text.includes("{{")) return inText(`{{${text}}}`, "").slice(2, -2);
     return readPieces(text)
