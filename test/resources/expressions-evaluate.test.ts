@@ -241,6 +241,17 @@ test("whole numbers from JSON are computed and compared exactly around 2^53", as
   );
 });
 
+test("a result of numbers from JSON that 64 bits can't hold is rounded", async () => {
+  const payload = { half: 2147483648, many: 4294967296, a: 9007199254740991 };
+  const result = async (text: string) => (await evaluate(`{{ ${text} }}`, "template", { payload })).value;
+  expect(await result("payload.half * payload.many")).toBe(2 ** 63);
+  expect(await result("-payload.half * payload.many")).toBe("-9223372036854775808");
+  expect(await result("-(-payload.half * payload.many)")).toBe(2 ** 63);
+  expect(await result("sum([payload.half * payload.many, 1])")).toBe(2 ** 63);
+  expect(await result("payload.a * payload.many")).toBe(9007199254740991 * 4294967296);
+  expect(await result("payload.a * 9007199254740993")).toBe(Number(9007199254740991n * 9007199254740993n));
+});
+
 test("a sum below 0 is as exact as one above", async () => {
   const result = async (list: number[]) =>
     (await evaluate("{{[sum(payload.list), avg(payload.list)]}}", "template", { payload: { list } })).value;

@@ -48,9 +48,11 @@ export class Duration {
 const MIN_INT = -(2n ** 63n);
 const MAX_INT = 2n ** 63n - 1n;
 
+const fits = (value: bigint): boolean => value >= MIN_INT && value <= MAX_INT;
+
 /** Returns the integer if it fits in 64 bits. */
 export function int(value: bigint): bigint {
-  if (value < MIN_INT || value > MAX_INT) throw new ExpressionError("value", "the number exceeds 64 bits");
+  if (!fits(value)) throw new ExpressionError("value", "the number exceeds 64 bits");
   return value;
 }
 
@@ -65,9 +67,9 @@ export class LongDecimal {
 /** A value, as operators see it. */
 export type Operand = Value | LongDecimal;
 
-/** Returns a decimal with the value of an integer. */
+/** Returns a decimal with the value of an integer, rounded if it exceeds 64 bits. */
 export const decimalOf = (value: bigint): number | LongDecimal =>
-  Number.isSafeInteger(Number(value)) ? Number(value) : new LongDecimal(int(value));
+  Number.isSafeInteger(Number(value)) || !fits(value) ? Number(value) : new LongDecimal(value);
 
 /** Returns the value outside operators. */
 export const plain = (value: Operand): Value => (value instanceof LongDecimal ? value.whole : value);
