@@ -31,6 +31,9 @@ export const isNumeric = (value: unknown): value is Numeric =>
 /** Returns the nearest double of a number. Null for anything else. */
 export const doubleOf = (value: unknown): number | null => (isNumeric(value) ? Number(value) : null);
 
+/** Returns the integer that a double's shortest text writes: 1700000000123456800, not …768. Exact beyond 64 bits. */
+export const integerOf = (value: number): bigint => BigInt(Math.abs(value) < 2 ** 63 ? String(value) : value);
+
 /** Compares exactly. Negative if `left` is less than `right`, 0 if they are equal. */
 export function compareNumbers(left: Numeric, right: Numeric): number {
   const [a, b] = [Number(left), Number(right)];

@@ -77,11 +77,11 @@ const OTHER_SUITES = [
   "namespace",
 ];
 /**
- * Intentional differences: unknown functions are rejected when parsed, a whole number is a number, and comparing 2^63 - 1
- * with a double doesn't round it.
+ * Intentional differences: unknown functions are rejected when parsed, a whole number is a number, comparing 2^63 - 1
+ * with a double doesn't round it, and a double beyond 2^53 is the integer that its text writes.
  */
 const OURS =
-  /\bf_unknown\(|^a\.\w+\(\) \|\| true$|\d\.\d+ % \d|^math\.(ceil|floor|round|trunc)\(dyn\(1\)\)$|7\) (<|>=) 9223372036854775808\.0$|9223372036854775808\.0\) (>|<=) \d+7$/;
+  /\bf_unknown\(|^a\.\w+\(\) \|\| true$|\d\.\d+ % \d|^int\(double\(\d+\)\)$|^math\.(ceil|floor|round|trunc)\(dyn\(1\)\)$|7\) (<|>=) 9223372036854775808\.0$|9223372036854775808\.0\) (>|<=) \d+7$/;
 /** Syntax of an expression that is left out. */
 const OTHER_SYNTAX =
   /\b\d+u\b|0[xX][0-9a-fA-F]+u|\buint\b|\btype\(|\boptional|\.\?|\[\?|\{\?|TestAllTypes|NestedTestAllTypes|google\.|\bcel\.|\bproto\./;
@@ -153,7 +153,7 @@ describe("CEL's conformance cases over JSON", () => {
   });
 
   test("are as many as when they were last counted", () => {
-    expect({ all: all.length, taken: taken.length }).toEqual({ all: 1860, taken: 1215 });
+    expect({ all: all.length, taken: taken.length }).toEqual({ all: 1860, taken: 1213 });
   });
 
   test("all pass", () => {

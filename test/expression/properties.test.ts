@@ -101,6 +101,46 @@ test("a whole number and a number from JSON are compared by value", () => {
   );
 });
 
+test("whole numbers beyond 2^53 are those that their shortest text writes", () => {
+  const long = fc.bigInt({ min: -(2n ** 61n), max: 2n ** 61n }).map(Number);
+  const near = long.chain((double) =>
+    fc.tuple(
+      fc.constant(double),
+      fc.bigInt({ min: -300n, max: 300n }).map((step) => BigInt(String(double)) + step),
+    ),
+  );
+  fc.assert(
+    fc.property(near, ([double, whole]) => {
+      const exact = BigInt(String(double));
+      const holds = (operator: string) => evaluated(`payload.d ${operator} (${whole})`, { d: double });
+      expect([holds("<"), holds("<="), holds("=="), holds(">="), holds(">")]).toEqual([
+        exact < whole,
+        exact <= whole,
+        exact === whole,
+        exact >= whole,
+        exact > whole,
+      ]);
+      const keys = exact === whole ? 1 : 2;
+      expect(evaluated(`[payload.d, ${whole}].distinct().size()`, { d: double })).toBe(keys);
+      expect(evaluated(`[payload.d, ${whole}].groupBy(x, x).size()`, { d: double })).toBe(keys);
+      const text = (of: string) => evaluated(`string(int(${of}))`, { d: double });
+      expect(text("payload.d")).toBe(String(exact));
+      expect(text(`max(payload.d, ${whole})`)).toBe(String(exact > whole ? exact : whole));
+      expect(text(`[payload.d, ${whole}].sort()[0]`)).toBe(String(exact < whole ? exact : whole));
+    }),
+  );
+  fc.assert(
+    fc.property(long, fc.oneof(long, safe), (a, b) => {
+      const [x, y] = [BigInt(String(a)), BigInt(String(b))];
+      const text = (of: string) => evaluated(`string(int(${of}))`, { a, b });
+      expect(text("payload.a + payload.b")).toBe(String(x + y));
+      expect(text("payload.a - payload.b")).toBe(String(x - y));
+      expect(text("[payload.a, payload.b, 1].sum()")).toBe(String(x + y + 1n));
+      if (b !== 0) expect(text("payload.a % payload.b")).toBe(String(x % y));
+    }),
+  );
+});
+
 test("a sum of decimals is rounded once, whatever their signs", () => {
   const part = fc.integer({ min: -(2 ** 40), max: 2 ** 40 });
   fc.assert(

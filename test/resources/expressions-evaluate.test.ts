@@ -252,6 +252,38 @@ test("a result of numbers from JSON that 64 bits can't hold is rounded", async (
   expect(await result("payload.a * 9007199254740993")).toBe(Number(9007199254740991n * 9007199254740993n));
 });
 
+test("whole numbers from JSON beyond 2^53 are those that their text writes", async () => {
+  const payload = {
+    a: 1700000000123456800,
+    b: 1700000000123456000,
+    rows: [{ id: 1700000000123456800 }],
+  };
+  const result = async (text: string) => (await evaluate(`{{ ${text} }}`, "template", { payload })).value;
+  expect(await result("payload.a + 1")).toBe("1700000000123456801");
+  expect(await result("payload.a * 1.0")).toBe("1700000000123456800");
+  expect(await result("payload.a + payload.a")).toBe("3400000000246913600");
+  expect(await result("payload.a - payload.b")).toBe(800);
+  expect(await result("payload.a % 1000")).toBe(800);
+  expect(await result("[payload.a, 1].sum()")).toBe("1700000000123456801");
+  expect(await result("int(payload.a)")).toBe("1700000000123456800");
+  expect(await result("math.bitOr(payload.a, 0)")).toBe("1700000000123456800");
+  expect(await result('"%d".format([payload.a])')).toBe("1700000000123456800");
+  for (const same of [
+    "payload.a == 1700000000123456800",
+    "payload.a >= 1700000000123456800",
+    "payload.a <= 1700000000123456800",
+    "payload.a == int(payload.a)",
+    "1700000000123456800 in payload.rows.map(row, row.id)",
+    "payload.rows == [{'id': 1700000000123456800}]",
+    "{1700000000123456800: true}[payload.a]",
+    "[payload.a, 1700000000123456800].distinct().size() == 1",
+    "[payload.a, 1700000000123456800].groupBy(id, id).size() == 1",
+    "payload.a > 1700000000123456799 && payload.a < 1700000000123456801",
+    "payload.a != 1700000000123456768",
+  ])
+    expect([same, await result(same)]).toEqual([same, true]);
+});
+
 test("a sum below 0 is as exact as one above", async () => {
   const result = async (list: number[]) =>
     (await evaluate("{{[sum(payload.list), avg(payload.list)]}}", "template", { payload: { list } })).value;

@@ -1,7 +1,7 @@
 import type { Budget } from "./budget.ts";
 import { ExpressionError } from "./fault.ts";
 import { unfit } from "./operators.ts";
-import { nameOf, type Operand, type Value } from "./value.ts";
+import { keyOf, nameOf, type Operand, type Value } from "./value.ts";
 
 /** State of one evaluation. */
 export interface Env {
@@ -40,7 +40,7 @@ export function keyShown(key: Value): string {
 
 /** Adds an entry. Throws if the key exists. An integer is the same key in any numeric type. */
 export function addEntry(map: Map<Value, Value>, key: Value, value: Value, at: number): void {
-  const own = typeof key === "number" && Number.isInteger(key) ? BigInt(key) : key;
+  const own = keyOf(key);
   if (!["string", "bigint", "boolean"].includes(typeof own))
     throw new ExpressionError("type", `${nameOf(key)} can't be a key`, at);
   if (map.has(own)) throw new ExpressionError("value", `duplicate key ${keyShown(own)}`, at);

@@ -1,4 +1,4 @@
-import { compareNumbers, exactOf } from "../json-numbers.ts";
+import { compareNumbers, exactOf, integerOf } from "../json-numbers.ts";
 import type { Budget } from "./budget.ts";
 import { ExpressionError } from "./fault.ts";
 import {
@@ -72,23 +72,26 @@ function isEqualTo(operator: string, a: Value, b: Value, budget: Budget): boolea
   return false;
 }
 
-/** Returns whether a double can't represent the integer. */
+/** Returns whether it is an integer that a double may not represent. */
 const isLong = (value: number | bigint): boolean =>
-  typeof value === "bigint" && !Number.isSafeInteger(Number(value));
+  Number.isInteger(Number(value)) && !Number.isSafeInteger(Number(value));
+
+/** Returns an integer beyond 2^53 as its shortest text writes it. JavaScript compares others by value. */
+const exactly = (value: number | bigint): number | bigint =>
+  typeof value === "number" && isLong(value) ? integerOf(value) : value;
 
 /**
  * Returns the numbers as integers if doubles could round one of them or `result`:
- * JSON numbers are doubles, even if they are integers. Null if one isn't an integer.
+ * JSON numbers are doubles, even if they are integers. Null if one isn't an integer of 64 bits.
  */
 export function wholeNumbers(values: readonly (number | bigint)[], result: number): bigint[] | null {
-  const mayBeRounded = values.some(isLong) || (!Number.isSafeInteger(result) && isWhole(result));
-  return mayBeRounded && values.every(isWhole) ? values.map(BigInt) : null;
+  const mayBeRounded = values.some(isLong) || (isLong(result) && Math.abs(result) <= 2 ** 63);
+  if (!mayBeRounded || !values.every(isWhole)) return null;
+  return values.map((value) => BigInt(exactly(value)));
 }
 
-/** Larger doubles aren't in the range of 64-bit integers. */
-const MAX_WHOLE = 2 ** 63;
 const isWhole = (value: number | bigint): boolean =>
-  typeof value === "bigint" || (Number.isInteger(value) && Math.abs(value) <= MAX_WHOLE);
+  typeof value === "bigint" || (Number.isInteger(value) && Math.abs(value) < 2 ** 63);
 
 /** Whether a list has text that writes no number. Its texts are then compared as such: the order must be one for all. */
 export function isOfWords(list: readonly Value[], budget: Budget): boolean {
@@ -116,9 +119,11 @@ export function compare(a: Value, b: Value, budget: Budget, ofWords = false): nu
   return null;
 }
 
-/** JavaScript compares a bigint and a double by value. */
-const orderOf = (a: number | bigint, b: number | bigint): number =>
-  a < b ? -1 : a > b ? 1 : Number.isNaN(a) || Number.isNaN(b) ? Number.NaN : 0;
+/** NaN if one of them is. */
+function orderOf(a: number | bigint, b: number | bigint): number {
+  const [x, y] = [exactly(a), exactly(b)];
+  return x < y ? -1 : x > y ? 1 : Number.isNaN(x) || Number.isNaN(y) ? Number.NaN : 0;
+}
 
 /** Compares by characters, not by UTF-16 code units. */
 function compareTexts(a: string, b: string, budget: Budget): number {

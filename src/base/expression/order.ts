@@ -1,6 +1,6 @@
 import type { Budget } from "./budget.ts";
 import { compare, isEqual, isOfWords, unfit } from "./operators.ts";
-import { isNumber, type Value } from "./value.ts";
+import { keyOf, type Value } from "./value.ts";
 
 /** An item of a list with the key that it is sorted or grouped by. */
 export interface Keyed {
@@ -38,10 +38,9 @@ export function groupByKey(name: string, keyed: readonly Keyed[], budget: Budget
   return [...groups.values()].map(({ key, items }) => ({ key, items }));
 }
 
-/** 2 and 2.0 are the same key. */
 function plainKey(name: string, key: Value): Value {
   if (typeof key === "object" && key !== null) throw unfit(name, key);
-  return isNumber(key) && Number.isInteger(Number(key)) ? BigInt(key) : key;
+  return keyOf(key);
 }
 
 /** Returns the first item of each key. */
@@ -54,7 +53,7 @@ export function distinctByKey(keyed: readonly Keyed[], budget: Budget): Value[] 
       compound.push(key);
       return true;
     }
-    const own = isNumber(key) && Number.isInteger(Number(key)) ? BigInt(key) : key;
+    const own = keyOf(key);
     return !seen.has(own) && Boolean(seen.add(own));
   };
   budget.make(8 * keyed.length);

@@ -1,3 +1,4 @@
+import { integerOf } from "../json-numbers.ts";
 import { ExpressionError } from "./fault.ts";
 
 /**
@@ -103,8 +104,8 @@ export const entriesOf = (value: ReadonlyMap<Value, Value> | Fields): [Value, Va
 export const sizeOf = (value: ReadonlyMap<Value, Value> | Fields): number =>
   isMap(value) ? value.size : Object.keys(value).length;
 
-/** An integer is the same key in any numeric type. */
-const keyOf = (key: Value): Value => (typeof key === "number" && Number.isInteger(key) ? BigInt(key) : key);
+/** Returns a key as maps and groups hold it: an integer is the same in any numeric type. */
+export const keyOf = (key: Value): Value => (Number.isInteger(key) ? integerOf(key as number) : key);
 
 /** Returns the field or item at `key`. Undefined if there is none. */
 export function find(holder: Value, key: Value): Value | undefined {

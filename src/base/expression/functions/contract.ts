@@ -1,3 +1,4 @@
+import { integerOf } from "../../json-numbers.ts";
 import type { Budget } from "../budget.ts";
 import { ExpressionError } from "../fault.ts";
 import {
@@ -56,7 +57,7 @@ export const bigintOf = (value: Value = null): bigint =>
   typeof value === "bigint"
     ? value
     : typeof value === "number"
-      ? BigInt(wholeOf(value))
+      ? integerOf(wholeOf(value))
       : refuse("a whole number", value);
 
 export const boolOf = (value: Value = null): boolean =>

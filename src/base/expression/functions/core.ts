@@ -1,3 +1,4 @@
+import { integerOf } from "../../json-numbers.ts";
 import { isRealDay } from "../../real-day.ts";
 import type { Budget } from "../budget.ts";
 import { isoOf, secondsOf } from "../json.ts";
@@ -39,7 +40,7 @@ function intFrom(value: Value = null): bigint {
   if (typeof value === "bigint") return value;
   if (typeof value === "number") {
     if (!(Math.abs(value) < 2 ** 63)) fail("the number exceeds 64 bits");
-    return BigInt(Math.trunc(value));
+    return integerOf(Math.trunc(value));
   }
   if (typeof value === "string")
     return /^[+-]?\d{1,25}$/.test(value)

@@ -1,3 +1,4 @@
+import { integerOf } from "../../json-numbers.ts";
 import type { Budget } from "../budget.ts";
 import { Duration, entriesOf, Instant, isList, isNumber, isObject, nameOf, type Value } from "../value.ts";
 import { fail } from "./contract.ts";
@@ -55,7 +56,7 @@ const inBase =
 function wholeOf(value: Value): bigint {
   if (typeof value === "bigint") return value;
   return typeof value === "number" && Number.isInteger(value)
-    ? BigInt(value)
+    ? integerOf(value)
     : fail(`expected a whole number, not ${nameOf(value)}`);
 }
 
