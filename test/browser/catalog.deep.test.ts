@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { ECHO, startModern } from "../peers/mcp-modern.ts";
-import { CATALOG } from "../support/catalog.ts";
+import { addHttp, CATALOG, httpApi } from "../support/catalog.ts";
 import { SPECS } from "../support/chat.ts";
 import { startReceiver } from "../support/receiver.ts";
 import { MARKUP, openSeen, type Seen } from "../support/seen.ts";
@@ -98,6 +98,32 @@ test("an endpoint is tested with checked arguments, disabled, and set to require
   await page.getByText("Disabled", { exact: true }).waitFor();
   expect((await entry("Shop")).endpoints[0]).toMatchObject({ enabled: false, approvalRequired: true });
   expect((await entry("Shop")).endpoints[1]).toMatchObject({ enabled: true, approvalRequired: false });
+});
+
+test("a tested endpoint gets no defaults of optional arguments: the API has its own", async () => {
+  const { page, weir, go } = seen;
+  const arg = (name: string, schema: object, required = false) => ({ name, in: "query", required, schema });
+  const parameters = [
+    arg("q", { type: "string", default: "" }),
+    arg("page", { type: "integer", default: 1 }),
+    arg("deep", { type: "boolean", default: true }),
+    arg("sort", { type: ["string", "null"], default: null }),
+    arg("size", { type: "integer", default: 20 }, true),
+  ];
+  const listed = { get: operation("Lists", { operationId: "list_things", parameters }) };
+  const content = JSON.stringify({
+    ...description({ "/things": listed }),
+    servers: [{ url: `${shop.url}/v1` }],
+  });
+  const { baseUrl, endpoints } = (await weir.owner("POST", `${CATALOG}/ai-import`, { content })).body;
+  const { id } = await addHttp(weir.owner, httpApi("Things", { baseUrl, endpoints }));
+  await go(`/catalog/${id}`);
+  await page.getByRole("button", { name: /^list_things/ }).click();
+  await page.getByText("Test", { exact: true }).click();
+  expect(await page.getByRole("textbox", { name: "Page" }).getAttribute("placeholder")).toBe("1");
+  expect(await page.getByLabel("Deep").isChecked()).toBe(true);
+  await page.getByRole("button", { name: "Send call" }).click();
+  await page.getByText('"/v1/things?size=20"').waitFor();
 });
 
 test("imported again, it shows what is new, changed and gone, and applies what is selected", async () => {

@@ -109,6 +109,135 @@ test("a form starts with its schema's defaults, and what it shows is what is sen
   expect(JSON.parse((await send()).body ?? "")).toEqual({ news: false, place: {}, by: { post: true } });
 });
 
+test("a default that doesn't fit its schema, or shows nothing, is left out of the answers", async () => {
+  const text = { type: "string" };
+  const properties = {
+    note: { ...text, default: null },
+    count: { type: "integer", default: null },
+    agreed: { type: "boolean", default: null },
+    sure: { type: "boolean", default: null },
+    size: { enum: ["s", "m"], default: "" },
+    day: { ...text, format: "date", default: "" },
+    code: { ...text, minLength: 1, default: "" },
+    tags: { type: "array", items: text, minItems: 1, default: [] },
+    rate: { type: "number", default: "5" },
+    maybe: { type: ["string", "null"], default: null },
+    whole: { type: "integer", default: 4 },
+    since: { ...text, format: "date", default: "0001-01-01" },
+  };
+  const send = await openForm("unfit", { type: "object", properties, required: ["sure"] });
+  await picker("Sure").selectOption("No");
+  const { body, status } = await send();
+  const answers = { sure: false, maybe: null, whole: 4, since: "0001-01-01" };
+  expect([JSON.parse(body ?? ""), status]).toEqual([answers, 202]);
+});
+
+test("required objects, maps and lists can be sent empty, and a choice of shapes has its first", async () => {
+  const { page } = seen;
+  const only = { type: "object", additionalProperties: false };
+  const shape = (title: string, properties: object) => ({ title, ...only, properties });
+  const options = { type: "array", items: { enum: ["red", "green"] } };
+  const properties = {
+    colors: options,
+    names: { type: "array", items: { type: "string" } },
+    guests: { type: "array", items: shape("Guest", { name: { type: "string" } }) },
+    place: shape("Place", { city: { type: "string" } }),
+    limits: { type: "object", additionalProperties: { type: "number" } },
+    who: {
+      oneOf: [
+        shape("Person", { country: { type: "string", default: "FR" } }),
+        shape("Company", { vat: { type: "string" } }),
+      ],
+    },
+  };
+  const required = Object.keys(properties);
+  const send = await openForm("empty", { type: "object", properties, required });
+  const empty = { colors: [], names: [], guests: [], place: {}, limits: {}, who: { country: "FR" } };
+  const untouched = await send();
+  expect([JSON.parse(untouched.body ?? ""), untouched.status]).toEqual([empty, 202]);
+  await button("Send another response").click();
+  await page.getByLabel("red").check();
+  await page.getByLabel("red").uncheck();
+  await field("Names").press("Enter");
+  await page.keyboard.type("Ann");
+  await field("Names").fill("");
+  await page.getByRole("group", { name: "Guests" }).getByRole("button", { name: "Add" }).click();
+  await button("Remove Guests 1").click();
+  await page.getByRole("group", { name: "Limits" }).getByRole("button", { name: "Add" }).click();
+  await field("Limits: name 1").fill("cpu");
+  await button("Remove Limits 1").click();
+  const emptied = await send();
+  expect([JSON.parse(emptied.body ?? ""), emptied.status]).toEqual([empty, 202]);
+
+  const most = { colors: { ...options, minItems: 1 }, note: { type: "string", description: "Which?" } };
+  const again = await openForm("most", { type: "object", properties: most, required: ["colors"] });
+  await page.getByText("Colors*").waitFor();
+  await field("Note").focus();
+  expect((await again()).status).toBe(422);
+  await page.locator("input:focus[aria-invalid=true]").waitFor();
+  expect(await page.locator(":focus").evaluate((box) => box.closest("label")?.textContent)).toBe("red");
+});
+
+test("a description keeps its mark before a note", async () => {
+  const { page } = seen;
+  const text = { type: "string" };
+  const at = (description: string) => ({ ...text, format: "date-time", description });
+  await openForm("marks", {
+    type: "object",
+    properties: {
+      day: { ...text, format: "date", description: "Which day?" },
+      hour: { ...text, format: "date", description: "The day" },
+      start: at("When?"),
+      end: at("The end"),
+      names: { type: "array", items: text, description: "Who?" },
+    },
+  });
+  for (const about of [
+    "Which day?",
+    "The day",
+    "When? UTC (your time zone)",
+    "The end. UTC (your time zone)",
+    "Who? One per line.",
+  ])
+    await page.getByText(about, { exact: true }).waitFor();
+});
+
+test("a kept input has the defaults of fields that its form got later", async () => {
+  const { page, weir, go } = seen;
+  const steps = [{ key: "a", kind: "conditional_branch", definition: branch() }];
+  const properties = { note: { type: "string", default: "none" }, size: { type: "string" } };
+  const { id } = created(
+    await weir.owner("POST", AUTOMATIONS, {
+      name: "Later",
+      triggerType: "manual",
+      config: { inputSchema: { type: "object", properties }, steps },
+    }),
+  );
+  await go(`/automations/${id}`);
+  await button("Run").click();
+  await field("Size").fill("m");
+  await field("Note").fill("");
+  const { status } = await weir.owner("PATCH", `${AUTOMATIONS}/${id}`, {
+    config: {
+      inputSchema: {
+        type: "object",
+        properties: { ...properties, sure: { type: "boolean", default: false } },
+        required: ["sure"],
+      },
+      steps,
+    },
+  });
+  expect(status).toBe(200);
+  await page.reload();
+  await button("Run").click();
+  await page.getByLabel("Sure").waitFor();
+  expect(await field("Note").inputValue()).toBe("");
+  await page.getByRole("dialog").getByRole("button", { name: "Run", exact: true }).click();
+  await page.waitForURL(/automation-runs/);
+  const { runs } = (await weir.owner("GET", `${AUTOMATIONS}/${id}/runs`)).body;
+  expect(runs[0].input).toEqual({ size: "m", sure: false });
+});
+
 test("the form of an approval, and that of a run's input, start with the defaults too", async () => {
   const { page, weir, go } = seen;
   const ask = { title: "How many?", decisionType: "form_input", formSchema: withDefaults };

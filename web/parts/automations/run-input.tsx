@@ -27,6 +27,8 @@ interface Kept {
   text: string;
   /** Null until the form is changed. */
   values: Values | null;
+  /** Names of the form's fields when it was changed. */
+  fields?: readonly string[];
 }
 
 const keyOf = (id: string) => `run-input.${id}`;
@@ -77,7 +79,11 @@ export function useRunInput({ automation, config, takesRuns, onPin }: Options) {
     setProblem(null);
     keepDraft(keyOf(id), JSON.stringify(next));
   };
-  const values = kept.values ?? startValue(schema ?? {}, true);
+  const start = startValue(schema ?? {}, true);
+  const isNew = ([name]: [string, unknown]) => !kept.fields?.includes(name);
+  const values = kept.values
+    ? { ...Object.fromEntries(Object.entries(start).filter(isNew)), ...kept.values }
+    : start;
 
   /** Null if the entered text is invalid. The field shows why. */
   const take = (): RunInput | null => {
@@ -116,7 +122,7 @@ export function useRunInput({ automation, config, takesRuns, onPin }: Options) {
         <AnswerForm
           schema={schema}
           value={values}
-          onChange={(next) => put({ values: next })}
+          onChange={(next) => put({ values: next, fields: propertiesOf(schema).map(([name]) => name) })}
           at={["body", "input"]}
         />
       )}

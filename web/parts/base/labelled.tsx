@@ -18,6 +18,12 @@ interface Props {
   children: (wiring: Wiring) => ReactNode;
 }
 
+export const RequiredStar = () => (
+  <span className="ml-0.5 text-bad" aria-hidden>
+    *
+  </span>
+);
+
 /** A field with its label, description and error, linked for assistive technology. */
 export function Labelled({ label, isRequired = false, about, fault, children }: Props) {
   const id = useId();
@@ -26,11 +32,7 @@ export function Labelled({ label, isRequired = false, about, fault, children }: 
     <div>
       <label htmlFor={id} className="mb-1 block text-sm font-medium">
         {label}
-        {isRequired && (
-          <span className="ml-0.5 text-bad" aria-hidden>
-            *
-          </span>
-        )}
+        {isRequired && <RequiredStar />}
       </label>
       {children({
         id,

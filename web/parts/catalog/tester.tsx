@@ -22,7 +22,7 @@ interface Props {
 
 /** Calls an endpoint or tool once, with the entered arguments. */
 export function EndpointTester({ api, name, schema }: Props) {
-  const [input, setInput] = useState<Values>(() => startValue(schema ?? {}, true));
+  const [input, setInput] = useState<Values>(() => startValue(schema ?? {}, true, true));
   const [text, setText] = useState("{}");
   const [problem, setProblem] = useState<string | null>(null);
   const test = useChange("POST /api/v1/api-catalog/{api_id}/endpoints/{name}/test", {
@@ -56,6 +56,7 @@ export function EndpointTester({ api, name, schema }: Props) {
         <Faults of={faultsOf(test.error)} drawn={isForm ? [["body", "input"]] : []} />
         {isForm ? (
           <AnswerForm
+            addsDefaults
             schema={schema}
             value={input}
             onChange={setInput}

@@ -1,4 +1,7 @@
 import { createContext } from "react";
 
-/** True in forms whose values are sent as shown: the API adds no defaults to them, and fills in no templates. */
+/** True in forms whose values are sent as shown: no templates are filled in. */
 export const IsAnswer = createContext(false);
+
+/** True in forms whose receiver adds defaults. They are shown as placeholders. */
+export const AddsDefaults = createContext(true);

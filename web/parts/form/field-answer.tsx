@@ -4,7 +4,7 @@ import { ownZone } from "../base/formats.ts";
 import { Labelled } from "../base/labelled.tsx";
 import { instantOf, wallTime } from "../base/wall-time.ts";
 import { type FieldProps, Frame, messagesOf } from "./field-frame.tsx";
-import { aboutOf, type Drawn, titleOf } from "./schema.ts";
+import { aboutOf, type Drawn, titleOf, withNote } from "./schema.ts";
 import { useTyped } from "./typed.ts";
 
 type Type = Extract<Drawn, { as: "time" }>["type"];
@@ -45,7 +45,9 @@ function clockOf(type: Type) {
   }
 }
 
-/** A date or time. One that the browser's field wouldn't show exactly is edited as text. */
+const inRange = (time: string, { min = time, max = time }) => min <= time && time <= max;
+
+/** A date or time. One that the browser's field wouldn't show exactly, or not at all, is edited as text. */
 export function TimeField({
   name,
   schema,
@@ -58,7 +60,10 @@ export function TimeField({
   const { zone, range, read, show } = clockOf(type);
   const written = value === undefined || value === null ? "" : String(value);
   const parse = (time: string) => Date.parse(type === "time" ? `2026-01-01T${time}` : time);
-  const [isText] = useState(() => written !== "" && parse(read(show(written))) !== parse(written));
+  const [isText] = useState(() => {
+    const time = show(written);
+    return written !== "" && !(parse(read(time)) === parse(written) && inRange(time, range));
+  });
   const [text, setTyped] = useTyped(
     value,
     (typed) => (typed === "" ? undefined : read(typed)),
@@ -69,7 +74,7 @@ export function TimeField({
     <Labelled
       label={titleOf(name, schema)}
       isRequired={isRequired}
-      about={[aboutOf(schema)?.replace(/\.?$/, "."), about].filter(Boolean).join(" ")}
+      about={withNote(aboutOf(schema), about)}
       fault={messagesOf(faults)}
     >
       {(wiring) => (
@@ -95,6 +100,7 @@ export function TimeField({
 export function Choices({
   name,
   schema,
+  isRequired,
   value,
   faults,
   onChange,
@@ -102,13 +108,19 @@ export function Choices({
 }: FieldProps & { options: Extract<Drawn, { as: "choices" }>["options"] }) {
   const picked: readonly unknown[] = Array.isArray(value) ? value : [];
   return (
-    <Frame title={titleOf(name, schema)} about={aboutOf(schema)} fault={messagesOf(faults)}>
+    <Frame
+      title={titleOf(name, schema)}
+      isRequired={isRequired}
+      about={aboutOf(schema)}
+      fault={messagesOf(faults)}
+    >
       <div className="flex flex-wrap gap-x-5 gap-y-2">
         {options.map((option) => (
           <label key={option.value} className="flex items-center gap-2 text-sm" title={option.about}>
             <input
               type="checkbox"
               className="size-4 accent-accent"
+              aria-invalid={faults.length > 0 || undefined}
               checked={picked.includes(option.is)}
               onChange={({ target }) => {
                 const next = options.filter(({ is }) =>

@@ -2,6 +2,7 @@ import type { ReactNode } from "react";
 import type { Fault } from "../../api.ts";
 import type { Schema } from "../../calls.ts";
 import { Coded } from "../base/coded.tsx";
+import { RequiredStar } from "../base/labelled.tsx";
 
 export interface FieldProps {
   name: string;
@@ -28,12 +29,14 @@ export const asObject = (value: unknown): Record<string, unknown> =>
 /** A field with nested fields. */
 export function Frame({
   title,
+  isRequired = false,
   about,
   fault,
   aside,
   children,
 }: {
   title: string;
+  isRequired?: boolean;
   about?: string | null;
   fault?: string | undefined;
   aside?: ReactNode;
@@ -49,6 +52,7 @@ export function Frame({
       <div className="flex min-h-9 items-center justify-between gap-2 px-3 py-1 text-sm">
         <span>
           <span className="font-medium">{title}</span>
+          {isRequired && <RequiredStar />}
           {about && (
             <span className="ml-2 text-xs text-soft">
               <Coded text={about} />

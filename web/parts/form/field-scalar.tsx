@@ -3,12 +3,12 @@ import { t } from "../../texts/text.ts";
 import { Labelled } from "../base/labelled.tsx";
 import { Code } from "../editor/code.tsx";
 import { TemplateText } from "../editor/template-text.tsx";
-import { IsAnswer } from "./answer.ts";
+import { AddsDefaults, IsAnswer } from "./answer.ts";
 import { type FieldProps, messagesOf } from "./field-frame.tsx";
 import { FilesHere } from "./files-here.ts";
 import { PickerField } from "./picker-field.tsx";
 import { pickerOf } from "./pickers.ts";
-import { aboutOf, allowsNull, type Drawn, titleOf } from "./schema.ts";
+import { aboutOf, allowsNull, type Drawn, titleOf, withNote } from "./schema.ts";
 import { toNumber, useTyped } from "./typed.ts";
 
 type ScalarDrawn = Extract<Drawn, { as: "choice" | "yes" | "number" | "text" | "lines" }>;
@@ -27,21 +27,18 @@ export function Scalar({
 }: FieldProps & { drawn: ScalarDrawn }) {
   const connectionId = useContext(FilesHere);
   const isAnswer = useContext(IsAnswer);
+  const addsDefaults = useContext(AddsDefaults);
   const fallback = schema.default;
-  const hint = isAnswer || fallback === undefined || typeof fallback === "object" ? "" : String(fallback);
+  const hint =
+    !addsDefaults || fallback === undefined || typeof fallback === "object" ? "" : String(fallback);
   const title = titleOf(name, schema);
   if (drawn.as === "yes") {
-    const isOn = typeof value === "boolean" ? value : !isAnswer && fallback === true;
-    const isOpen = isAnswer && allowsNull(schema);
+    const isOn = typeof value === "boolean" ? value : addsDefaults && fallback === true;
+    const isAsked = isRequired && typeof fallback !== "boolean";
     return (
-      <Labelled
-        label={title}
-        isRequired={isRequired && fallback === undefined}
-        about={aboutOf(schema)}
-        fault={messagesOf(faults)}
-      >
+      <Labelled label={title} isRequired={isAsked} about={aboutOf(schema)} fault={messagesOf(faults)}>
         {(wiring) =>
-          isOpen || (isRequired && fallback === undefined) ? (
+          isAsked || (isAnswer && allowsNull(schema)) ? (
             <Choice
               wiring={wiring}
               value={typeof value === "boolean" ? String(value) : ""}
@@ -71,11 +68,7 @@ export function Scalar({
     <Labelled
       label={title}
       isRequired={isRequired}
-      about={
-        drawn.as === "lines"
-          ? [about?.replace(/\.?$/, "."), t("One per line.")].filter(Boolean).join(" ")
-          : about
-      }
+      about={withNote(about, drawn.as === "lines" ? t("One per line.") : null)}
       fault={messagesOf(faults)}
     >
       {/* biome-ignore lint/complexity/noExcessiveLinesPerFunction: one case for each kind of field */}
@@ -246,7 +239,8 @@ function linesOf(text: string, isNumber: boolean): unknown[] | undefined {
 
 function Lines({ wiring, isNumber, value, onChange }: TypedProps & { isNumber: boolean }) {
   const written = Array.isArray(value) ? value.join("\n") : "";
-  const [text, setTyped] = useTyped(value, (typed) => linesOf(typed, isNumber), written);
+  const none = Array.isArray(value) ? [] : undefined;
+  const [text, setTyped] = useTyped(value, (typed) => linesOf(typed, isNumber) ?? none, written);
   return (
     <textarea
       {...wiring}

@@ -3,7 +3,7 @@ import { useContext, useRef, useState } from "react";
 import type { Schema } from "../../calls.ts";
 import { t } from "../../texts/text.ts";
 import { Button, IconButton } from "../base/button.tsx";
-import { IsAnswer } from "./answer.ts";
+import { AddsDefaults, IsAnswer } from "./answer.ts";
 import { Choices, TimeField } from "./field-answer.tsx";
 import { asObject, type FieldProps, Frame, messagesOf } from "./field-frame.tsx";
 import { JsonField } from "./field-json.tsx";
@@ -12,9 +12,9 @@ import { Scalar } from "./field-scalar.tsx";
 import { FilesHere } from "./files-here.ts";
 import {
   aboutOf,
-  allowsNull,
   type Drawn,
   drawnAs,
+  emptyOf,
   isShort,
   propertiesOf,
   requiredOf,
@@ -30,10 +30,12 @@ export function Field(field: FieldProps) {
   const { name, schema, onChange } = field;
   const isAnswer = useContext(IsAnswer);
   const drawn = drawnAs(name, schema, isAnswer);
-  const isNull = isAnswer && field.isRequired && allowsNull(schema);
-  const props = isNull
-    ? { ...field, isRequired: false, onChange: (next: unknown) => onChange(next ?? null) }
-    : field;
+  const empty = isAnswer && field.isRequired ? emptyOf(schema) : undefined;
+  const props = {
+    ...field,
+    isRequired: field.isRequired && empty !== null,
+    onChange: (next: unknown) => onChange(next ?? empty),
+  };
   // A template takes the place of any value.
   if (typeof props.value === "string" && !WITH_TEXT.includes(drawn.as))
     return <Scalar {...props} drawn={{ as: "text", isSecret: false, isLong: false }} />;
@@ -57,6 +59,13 @@ export function Field(field: FieldProps) {
     default:
       return <Scalar {...props} drawn={drawn} />;
   }
+}
+
+/** Returns what the value of a nested form starts with. */
+function useStart() {
+  const isAnswer = useContext(IsAnswer);
+  const addsDefaults = useContext(AddsDefaults);
+  return (schema: Schema) => startValue(schema, isAnswer, addsDefaults);
 }
 
 /** The fields of an object, without its frame. */
@@ -108,7 +117,7 @@ function Inner({
 /** An optional object. */
 function Group({ of, ...props }: FieldProps & { of: Schema }) {
   const { name, schema, isRequired, value, faults, onChange } = props;
-  const isAnswer = useContext(IsAnswer);
+  const start = useStart();
   const isThere = isRequired || (value ?? undefined) !== undefined;
   return (
     <Frame
@@ -124,7 +133,7 @@ function Group({ of, ...props }: FieldProps & { of: Schema }) {
             onClick={() => onChange(undefined)}
           />
         ) : (
-          <Button kind="quiet" icon={Plus} onClick={() => onChange(startValue(of, isAnswer))}>
+          <Button kind="quiet" icon={Plus} onClick={() => onChange(start(of))}>
             {t("Set")}
           </Button>
         ))
@@ -140,9 +149,9 @@ function Items({ of, ...props }: FieldProps & { of: Schema }) {
   const { name, schema, value, faults, onChange } = props;
   const items = Array.isArray(value) ? value : [];
   const list = useRef<HTMLOListElement>(null);
-  const isAnswer = useContext(IsAnswer);
+  const start = useStart();
   const add = () => {
-    onChange([...items, startValue(of, isAnswer)]);
+    onChange([...items, start(of)]);
     // Focuses the first field of the new item.
     requestAnimationFrame(() =>
       list.current?.lastElementChild?.querySelector<HTMLElement>("input, textarea, select")?.focus(),
@@ -203,7 +212,7 @@ const shapeOf = (of: readonly Shape[], value: unknown) =>
 /** An object with one of several shapes, selected by title. */
 function Shapes({ of, ...props }: FieldProps & { of: readonly Shape[] }) {
   const { name, schema, isRequired, value, faults, onChange } = props;
-  const isAnswer = useContext(IsAnswer);
+  const start = useStart();
   const [picked, setPicked] = useState<string | null>(null);
   const isThere = isRequired || (value ?? undefined) !== undefined;
   const chosen = isThere ? (of.find((shape) => shape.name === picked) ?? shapeOf(of, value)) : undefined;
@@ -220,7 +229,7 @@ function Shapes({ of, ...props }: FieldProps & { of: readonly Shape[] }) {
           onChange={({ target }) => {
             const shape = of.find((each) => each.name === target.value);
             setPicked(shape?.name ?? null);
-            onChange(shape ? startValue(shape.schema, isAnswer) : undefined);
+            onChange(shape ? start(shape.schema) : undefined);
           }}
         >
           {!isRequired && <option value="">{t("None")}</option>}
@@ -238,6 +247,7 @@ function Shapes({ of, ...props }: FieldProps & { of: readonly Shape[] }) {
 /** An object with one of several shapes, distinguished by a field. */
 function Variants({ drawn, ...props }: FieldProps & { drawn: Extract<Drawn, { as: "variants" }> }) {
   const { name, schema, isRequired, value, faults, onChange } = props;
+  const start = useStart();
   const isAnswer = useContext(IsAnswer);
   const chosen = drawn.of.find((variant) => variant.name === asObject(value)[drawn.tag]);
   return (
@@ -252,8 +262,7 @@ function Variants({ drawn, ...props }: FieldProps & { drawn: Extract<Drawn, { as
           value={chosen?.name ?? ""}
           onChange={({ target }) => {
             const variant = drawn.of.find((each) => each.name === target.value);
-            const start = variant && isAnswer ? startValue(variant.schema, true) : {};
-            onChange(variant && { ...start, [drawn.tag]: variant.name });
+            onChange(variant && { ...(isAnswer && start(variant.schema)), [drawn.tag]: variant.name });
           }}
         >
           {!(isRequired && chosen) && <option value="">{t("None")}</option>}

@@ -3,10 +3,11 @@ import type { Fault } from "../../api.ts";
 import type { Schema } from "../../calls.ts";
 import { t } from "../../texts/text.ts";
 import { Coded } from "../base/coded.tsx";
-import { IsAnswer } from "./answer.ts";
+import { AddsDefaults, IsAnswer } from "./answer.ts";
 import { Field } from "./field.tsx";
 import { isShort, propertiesOf, requiredOf } from "./schema.ts";
 
+const INVALID = "[aria-invalid=true]";
 /** Two short fields fit on a row. */
 const GRID = "grid gap-4 @md:grid-cols-2";
 
@@ -32,7 +33,8 @@ export function SchemaForm({ schema, value, onChange, faults = [], at, minor = [
   const isAnswer = useContext(IsAnswer);
   const own = faults.filter(({ loc }) => at.every((part, index) => loc[index] === part));
   useEffect(() => {
-    if (own.length > 0) box.current?.querySelector<HTMLElement>("[aria-invalid=true]")?.focus();
+    const first = own.length > 0 ? box.current?.querySelector<HTMLElement>(INVALID) : null;
+    (first?.querySelector<HTMLElement>(INVALID) ?? first)?.focus();
   }, [own.length]);
   const fields = propertiesOf(schema);
   const required = requiredOf(schema);
@@ -91,10 +93,14 @@ export function SchemaForm({ schema, value, onChange, faults = [], at, minor = [
   );
 }
 
-/** A form whose values are literal, and sent as they are shown. It starts with `startValue(schema, true)`. */
-export const AnswerForm = (props: Props) => (
+/**
+ * A form whose values are literal, and sent as they are shown. It starts with `startValue(schema, true, addsDefaults)`.
+ */
+export const AnswerForm = ({ addsDefaults = false, ...props }: Props & { addsDefaults?: boolean }) => (
   <IsAnswer value>
-    <SchemaForm {...props} />
+    <AddsDefaults value={addsDefaults}>
+      <SchemaForm {...props} />
+    </AddsDefaults>
   </IsAnswer>
 );
 

@@ -1,4 +1,5 @@
 import type { Schema } from "../../calls.ts";
+import { isSame } from "./typed.ts";
 
 interface Option {
   /** The value as text. */
@@ -190,21 +191,60 @@ export const titleOf = (name: string, schema: Schema): string =>
 export const aboutOf = (schema: Schema): string | null =>
   typeof schema.description === "string" ? schema.description : null;
 
+/** A description and a note after it. */
+export function withNote(about: string | null, note: string | null): string | null {
+  if (!about || !note) return about || note;
+  return /[.?!:]$/.test(about) ? `${about} ${note}` : `${about}. ${note}`;
+}
+
+/** Returns whether a schema allows a value of this type, or this option. */
+function fits(value: unknown, schema: Schema): boolean {
+  const members = membersOf(schema);
+  if (members.length > 0) return members.some((member) => fits(value, member));
+  if (schema.const !== undefined) return schema.const === value;
+  if (Array.isArray(schema.enum)) return schema.enum.some((each) => isSame(each, value));
+  const type = value === null ? "null" : Array.isArray(value) ? "array" : typeof value;
+  const types = [schema.type ?? type].flat();
+  return types.includes(type) || (Number.isInteger(value) && types.includes("integer"));
+}
+
+/** What an answer has for a required field that is empty. Undefined if the field must be filled in. */
+export function emptyOf(schema: Schema): unknown {
+  if (allowsNull(schema)) return null;
+  const { as } = drawnAs("", schema, true);
+  if (as === "choices" || as === "lines" || as === "items") return [];
+  return as === "pairs" ? {} : undefined;
+}
+
 /**
- * The value with which a form starts: the defaults of required fields. An answer has all defaults, because it is sent
- * as shown and the API adds none.
+ * The value with which a form starts: the defaults of required fields. An answer has all defaults unless its receiver
+ * `addsDefaults`, because it is sent as shown.
  */
-export function startValue(schema: Schema, isAnswer = false): Record<string, unknown> {
+export function startValue(
+  schema: Schema,
+  isAnswer = false,
+  addsDefaults = !isAnswer,
+): Record<string, unknown> {
   const value: Record<string, unknown> = {};
   for (const [name, of] of propertiesOf(schema)) {
     const isRequired = requiredOf(schema).includes(name);
-    if (of.default !== undefined && (isRequired || isAnswer)) value[name] = of.default;
-    else if (of.const !== undefined) value[name] = of.const;
-    else if (isRequired && isAnswer) {
-      const inner = startValue(of, true);
-      if (allowsNull(of)) value[name] = null;
-      else if (Object.keys(inner).length > 0) value[name] = inner;
-    }
+    const start = isAnswer
+      ? startOf(of, isRequired, addsDefaults)
+      : isRequired && of.default !== undefined
+        ? of.default
+        : of.const;
+    if (start !== undefined) value[name] = start;
   }
   return value;
+}
+
+/** What a field of an answer starts with. An optional field that starts empty is left out. */
+function startOf(schema: Schema, isRequired: boolean, addsDefaults: boolean): unknown {
+  const { default: fallback, const: only } = schema;
+  const isUsed = isRequired || !(addsDefaults || fallback === "" || isSame(fallback, []));
+  if (fallback !== undefined && isUsed && fits(fallback, schema)) return fallback;
+  if (only !== undefined || !isRequired) return only;
+  const drawn = drawnAs("", schema, true);
+  const shape = drawn.as === "group" ? drawn.of : drawn.as === "shapes" ? drawn.of[0]?.schema : undefined;
+  return shape && !allowsNull(schema) ? startValue(shape, true, addsDefaults) : emptyOf(schema);
 }
