@@ -139,6 +139,38 @@ test("after a text in an editor is saved, the editor has the focus again", async
   expect(await page.getByRole("textbox", { name: "SQL" }).textContent()).toContain("/* */ SELECT 2");
 });
 
+test("after a save that removes a field, the focus is in the same field, or nowhere", async () => {
+  const { page, go, weir } = seen;
+  const definition = { method: "POST", url: "https://a.example", headers: { "X-A": "1" }, body: { a: 1 } };
+  const { id } = await makeAction(weir.owner, { kind: "http_request", definition });
+  await go(`/actions/${id}`);
+  const saved = async () => {
+    await page.keyboard.press("Control+Enter");
+    await page.getByText("Unsaved changes").waitFor({ state: "detached" });
+  };
+  const hasFocus = (name: string) =>
+    page.getByLabel(name, { exact: true }).evaluate((one) => one === document.activeElement);
+  const add = page.getByRole("group", { name: "Headers" }).getByRole("button", { name: "Add" });
+  await add.click();
+  await field("Body").fill('{"a": 2}');
+  await saved();
+  await page.locator("textarea:focus").waitFor();
+  expect(await hasFocus("Body")).toBe(true);
+
+  await page.getByLabel("Body type").selectOption({ index: 1 });
+  await add.click();
+  await page.getByLabel("Body type").focus();
+  await saved();
+  await page.locator("select:focus").waitFor();
+  expect(await hasFocus("Body type")).toBe(true);
+
+  await add.click();
+  await field("URL").fill("https://b.example");
+  await field("Headers: name 2").focus();
+  await saved();
+  expect(await page.locator(":focus:not(body)").count()).toBe(0);
+});
+
 test("keys that are typed while a dialog saves aren't shortcuts", async () => {
   const { page, go } = seen;
   const answer = Promise.withResolvers<void>();

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
 import { openSeen, type Seen } from "../support/seen.ts";
 import { AUTOMATIONS, branch, created, makeAction, makeAutomation, until } from "../support/work.ts";
 
@@ -7,6 +7,7 @@ beforeAll(async () => {
   seen = await openSeen();
 });
 afterAll(() => seen[Symbol.asyncDispose]());
+beforeEach(() => seen.weir.clock.turn(60_000)); // a few answers to forms are taken per minute
 
 const ACTIONS = "/api/v1/actions";
 const field = (name: string) => seen.page.getByRole("textbox", { name, exact: true });

@@ -42,16 +42,39 @@ export function Locked({ isOn, children }: { isOn: boolean; children: ReactNode 
 
 const FIELDS = "input, textarea, select, button, a[href], [tabindex], [data-editor]";
 
+/** The label of a field, or the text of a button. */
+const nameOf = (field: HTMLElement): string =>
+  (
+    field.shadowRoot?.querySelector("[aria-label]")?.getAttribute("aria-label") ??
+    field.getAttribute("aria-label") ??
+    (field as HTMLInputElement).labels?.[0]?.textContent ??
+    field.textContent
+  ).trim();
+
+/** Describes what must be the same for a field to be the same again. */
+const keyOf = (field: HTMLElement): string =>
+  `${isText(field) ? "text" : `${field.tagName} ${(field as HTMLInputElement).type}`} ${nameOf(field)}`;
+
+interface Last {
+  field: HTMLElement;
+  key: string;
+  /** The place among fields with this key, and their count. */
+  at: number;
+  count: number;
+}
+
 /** Fields that are mounted anew for each `version`. The one that had the focus has it again, with its caret. */
 export function Renewed({ version, children }: { version: string; children: ReactNode }) {
   const box = useRef<HTMLDivElement>(null);
-  const last = useRef<{ field: HTMLElement; index: number }>(null);
-  const fields = () => [...(box.current?.querySelectorAll<HTMLElement>(FIELDS) ?? [])];
+  const last = useRef<Last>(null);
+  const fieldsOf = (key: string) =>
+    [...(box.current?.querySelectorAll<HTMLElement>(FIELDS) ?? [])].filter((field) => keyOf(field) === key);
   // biome-ignore lint/correctness/useExhaustiveDependencies: only when the fields are new
   useEffect(() => {
     const before = last.current;
-    const after = before && fields()[before.index];
-    if (!after || before.field.isConnected || !isNowhere()) return;
+    const found = before ? fieldsOf(before.key) : [];
+    const after = found.length === before?.count ? found[before.at] : undefined;
+    if (!before || !after || before.field.isConnected || !isNowhere()) return;
     focus(after);
     if (isText(before.field) && isText(after))
       after.setSelectionRange(before.field.selectionStart, before.field.selectionEnd);
@@ -63,7 +86,9 @@ export function Renewed({ version, children }: { version: string; children: Reac
       className="contents"
       onFocus={({ target }) => {
         if (target.matches("[type=submit]")) return; // not shown once everything is saved
-        last.current = { field: target, index: fields().indexOf(target) };
+        const key = keyOf(target);
+        const found = fieldsOf(key);
+        last.current = { field: target, key, at: found.indexOf(target), count: found.length };
       }}
       onBlur={({ target, relatedTarget }) => {
         const isLeft = target === last.current?.field && !relatedTarget && !target.closest("[inert]");
