@@ -1,6 +1,11 @@
 import { shown } from "./api.ts";
+import { notify } from "./parts/base/toast.tsx";
+import { t } from "./texts/text.ts";
 
 const PREFIX = "weir.draft:";
+
+/** Whether the user knows that drafts can't be kept. */
+let isFull = false;
 
 /** Drafts belong to a user and an organization: nobody else who uses the tab sees them. */
 const prefix = () => `${PREFIX}${shown().user}:`;
@@ -11,8 +16,13 @@ export const readDraft = (name: string): string | null => sessionStorage.getItem
 
 /** Keeps it in this tab until the user signs out, also after the session has ended. Null deletes it. */
 export function keepDraft(name: string, text: string | null): void {
-  if (text === null) sessionStorage.removeItem(keyOf(name));
-  else sessionStorage.setItem(keyOf(name), text);
+  if (text === null) return sessionStorage.removeItem(keyOf(name));
+  try {
+    sessionStorage.setItem(keyOf(name), text);
+  } catch {
+    if (!isFull) notify(t("The browser's storage is full. What you type is lost when you leave."), "bad");
+    isFull = true;
+  }
 }
 
 /** Deletes the drafts of all users but the one that this tab shows. */

@@ -132,3 +132,27 @@ test("SQL that was typed stays in its organization", async () => {
   await move("Gamma", "Acme");
   await sqlField().getByText("of Acme alone").waitFor();
 });
+
+test("SQL can be typed and run while the browser's storage is full", async () => {
+  const { page, weir, go } = seen;
+  await signIn(page, weir.origin);
+  await go("/sql");
+  await writeSql("SELECT 'before'");
+  await page.evaluate(() => {
+    for (let length = 1_000_000; length >= 1; length = Math.floor(length / 2))
+      for (let at = 0; ; at++)
+        try {
+          sessionStorage.setItem(`fill-${length}-${at}`, "x".repeat(length));
+        } catch {
+          break;
+        }
+  });
+  await seen.write("SQL", "SELECT 'longer than before'");
+  const notice = page.getByText("The browser's storage is full.");
+  await notice.waitFor();
+  await seen.write("SQL", "SELECT 'longest of the three statements'");
+  await page.keyboard.press("Control+Enter");
+  await page.getByText("1 row", { exact: true }).waitFor();
+  expect(await notice.count()).toBe(1);
+  await page.evaluate(() => sessionStorage.clear());
+});

@@ -1,4 +1,4 @@
-import { useState } from "react";
+import { useEffect, useState } from "react";
 import type { StoredChart } from "../../../src/base/chart-spec.ts";
 import type { SavedQuery } from "../../calls.ts";
 import { keepDraft, readDraft } from "../../drafts.ts";
@@ -64,13 +64,8 @@ function readKept(): Kept {
 
 /** The tabs of the workbench, stored for this window. */
 export function useTabs() {
-  const [kept, setKept] = useState(readKept);
-  const put = (change: (before: Kept) => Kept) =>
-    setKept((before) => {
-      const after = change(before);
-      keepDraft(KEPT, JSON.stringify(after));
-      return after;
-    });
+  const [kept, put] = useState(readKept);
+  useEffect(() => keepDraft(KEPT, JSON.stringify(kept)), [kept]);
   const open = (tab: Tab) => put(({ tabs }) => ({ tabs: [...tabs, tab], current: tab.id }));
   return {
     tabs: kept.tabs,
