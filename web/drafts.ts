@@ -3,6 +3,8 @@ import { notify } from "./parts/base/toast.tsx";
 import { t } from "./texts/text.ts";
 
 const PREFIX = "weir.draft:";
+/** Keys of earlier versions, for any user. */
+const OLD = /^weir\.(sql\.tabs$|draft\.|run-input\.)/;
 
 /** Whether the user knows that drafts can't be kept. */
 let isFull = false;
@@ -25,8 +27,9 @@ export function keepDraft(name: string, text: string | null): void {
   }
 }
 
-/** Deletes the drafts of all users but the one that this tab shows. */
+/** Deletes all drafts but those of the user that this tab shows. */
 export function forgetDraftsOfOthers(): void {
   for (const key of Object.keys(sessionStorage))
-    if (key.startsWith(PREFIX) && !key.startsWith(prefix())) sessionStorage.removeItem(key);
+    if (OLD.test(key) || (key.startsWith(PREFIX) && !key.startsWith(prefix())))
+      sessionStorage.removeItem(key);
 }

@@ -156,3 +156,15 @@ test("SQL can be typed and run while the browser's storage is full", async () =>
   expect(await notice.count()).toBe(1);
   await page.evaluate(() => sessionStorage.clear());
 });
+
+test("drafts that an earlier version stored for any user are deleted", async () => {
+  const { page, go } = seen;
+  await go("/");
+  const old = ["weir.sql.tabs", "weir.draft.one", "weir.run-input.one"];
+  await page.evaluate((keys) => {
+    for (const key of keys) sessionStorage.setItem(key, "of Ada");
+  }, old);
+  await page.reload();
+  await seen.live();
+  expect(await stored()).not.toContain("of Ada");
+});
