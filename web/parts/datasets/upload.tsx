@@ -118,7 +118,8 @@ function UploadDialog({ file, to, onClose }: { file: File; to: Target | undefine
         title={plural(load.data.rows, { one: "# row uploaded", other: "# rows uploaded" })}
         onClose={onClose}
         foot={
-          <Button kind="main" onClick={showTable}>
+          // its key makes it another button than "Cancel", so that it gets the focus
+          <Button key="show" kind="main" autoFocus onClick={showTable}>
             {t("Show table")}
           </Button>
         }
