@@ -171,7 +171,7 @@ test("after a save that removes a field, the focus is in the same field, or nowh
   expect(await page.locator(":focus:not(body)").count()).toBe(0);
 });
 
-test("keys that are typed while a dialog saves aren't shortcuts", async () => {
+test("keys that are typed while a dialog saves aren't shortcuts, and don't close it", async () => {
   const { page, go } = seen;
   const answer = Promise.withResolvers<void>();
   await page.route("**/api/v1/organizations/invitations", async (route) => {
@@ -185,9 +185,13 @@ test("keys that are typed while a dialog saves aren't shortcuts", async () => {
   await page.getByRole("dialog").locator("button[type=submit]").click();
   await page.locator("button[aria-busy]").waitFor();
   await page.keyboard.type("ga");
+  await page.keyboard.press("Escape");
+  await page.keyboard.press("Escape");
   answer.resolve();
   await page.getByText("Too busy.").waitFor();
   expect(new URL(page.url()).pathname).toBe("/team");
+  await page.keyboard.press("Escape");
+  await page.getByRole("dialog").waitFor({ state: "detached" });
   await page.unroute("**/api/v1/organizations/invitations");
 });
 

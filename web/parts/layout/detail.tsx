@@ -131,6 +131,7 @@ export function RunDialog({ name, about, label, initial = "", run, onRun, onClos
     <Dialog
       title={t("Run {name}", { name })}
       onClose={onClose}
+      isBusy={run.isPending}
       foot={
         <>
           <Button onClick={onClose}>{t("Cancel")}</Button>
