@@ -581,7 +581,7 @@ test("maps and choices of numbers and booleans are sent as such", async () => {
   });
 });
 
-test("Enter keeps a typed name that isn't in the list, and selects nothing found for another text", async () => {
+test("Enter keeps a typed name that isn't in the list, and selects what is found for the text as typed", async () => {
   const { page } = seen;
   const text = { type: "string" };
   const send = await openForm("picked", {
@@ -595,9 +595,7 @@ test("Enter keeps a typed name that isn't in the list, and selects nothing found
   await page.getByRole("option", { name: /^UTC/ }).waitFor();
   await page.keyboard.insertText("zurich");
   await page.keyboard.press("Enter");
-  expect(await picker("Timezone").inputValue()).toBe("zurich");
-  await page.getByRole("option", { name: /^Europe\/Zurich/ }).waitFor();
-  await page.keyboard.press("Enter");
+  await page.getByRole("listbox").waitFor({ state: "detached" });
   await picker("Automation ID").pressSequentially("nobody");
   await page.getByText("No results").waitFor();
   await page.keyboard.press("Enter");

@@ -81,6 +81,7 @@ test("a query with parameters runs, is charted, saved with its chart, and opened
 test("a number typed for a parameter is compared as that number", async () => {
   const { page, go, write } = seen;
   await go("/sql");
+  await page.getByRole("button", { name: "New tab" }).click();
   await write("SQL", "SELECT greatest($p, 9) AS top, typeof($q) AS type");
   for (const [name, value] of [
     ["p", "10.50"],

@@ -25,6 +25,8 @@ export function PickerField({ picker, value, onChange, isId, wiring }: Props) {
   const [sent, setSent] = useState("");
   const first = picker.isForNew ? -1 : 0;
   const [at, setAt] = useState(first);
+  /** The text for which Enter was pressed while it was searched. */
+  const [awaited, setAwaited] = useState<string | null>(null);
   const isOpen = typed !== null && !typed.includes("{{");
   const found = usePicks(picker, sent, isOpen);
   useEffect(() => {
@@ -48,11 +50,17 @@ export function PickerField({ picker, value, onChange, isId, wiring }: Props) {
   };
   const isSearching = isOpen && (sent !== typed.trim() || found.isPending);
   const onEnter = () => {
+    if (isSearching && !picker.isForNew) return setAwaited(typed);
     const chosen = isSearching ? undefined : picks[current];
     if (chosen) pick(chosen);
-    else if (canBe && (!isSearching || picker.isForNew)) leave();
-    // Otherwise the text stays: it can't be a value, or what fits it isn't found yet.
+    else if (canBe) leave();
+    // Otherwise the text stays: it can't be a value.
   };
+  useEffect(() => {
+    if (awaited === null || isSearching) return;
+    setAwaited(null);
+    if (awaited === typed) onEnter();
+  });
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.key === "ArrowDown" && typed === null) setTyped("");
     else if (event.key === "ArrowDown") setAt((current + 1) % Math.max(picks.length, 1));
