@@ -1,6 +1,5 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { asc } from "drizzle-orm";
 import type { Parts } from "../app.ts";
 import { systemIds } from "../base/ids.ts";
 import { ConfigError } from "../config.ts";
@@ -9,9 +8,8 @@ import { withDatabase } from "../engine/backup/contents.ts";
 import { keyInFile, nextMasterKey, parseMasterKey, previousMasterKey } from "../folder.ts";
 import { checkInstallation } from "../installation.ts";
 import { readHeadFile } from "../resources/events/head-file.ts";
-import { hasEvent, verifyTrail } from "../resources/events/verify.ts";
+import { hasEvent, verifiable, verifyTrail } from "../resources/events/verify.ts";
 import type { Verification } from "../resources/events/wire.ts";
-import { organizations } from "../resources/organizations/table.ts";
 import type { ReadDb } from "../store/store.ts";
 import { isLocked } from "./doctor/folder.ts";
 import type { StoredSeal } from "./events-seals.ts";
@@ -30,7 +28,7 @@ export async function verifyHere(
   const { dataFolder, databaseUrl } = parts.config;
   const verify = async (db: ReadDb, secrets: Verifier) => {
     const beside = databaseUrl === null ? readHeadFile(dataFolder, secrets) : null;
-    const rows = await db.select().from(organizations).orderBy(asc(organizations.id));
+    const rows = await verifiable(db);
     const isMissing = await lacksSeals(db, rows, kept);
     for (const { id, slug } of rows) {
       let found = await verifyTrail({ db, secrets }, id, { beside: beside?.[id] ?? null });

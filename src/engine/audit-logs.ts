@@ -1,11 +1,16 @@
-import { asc, inArray } from "drizzle-orm";
+import { inArray } from "drizzle-orm";
 import { AppError } from "../base/errors.ts";
 import type { Ids } from "../base/ids.ts";
 import { keyIdOf, openSecretBox, type SecretBox } from "../crypto/secretbox.ts";
 import { readHeadFile } from "../resources/events/head-file.ts";
-import { reasonText, recordsHeads, verifyChain, verifyTrail } from "../resources/events/verify.ts";
+import {
+  reasonText,
+  recordsHeads,
+  verifiable,
+  verifyChain,
+  verifyTrail,
+} from "../resources/events/verify.ts";
 import type { Verification } from "../resources/events/wire.ts";
-import { organizations } from "../resources/organizations/table.ts";
 import { settings } from "../store/settings.ts";
 import type { ReadDb } from "../store/store.ts";
 
@@ -42,9 +47,8 @@ export async function verifyAuditLogs(
   const hasHeads = await recordsHeads(db);
   const secrets = await secretsOf(db, keys, ids);
   const kept = secrets === null || dataFolder === null ? null : readHeadFile(dataFolder, secrets);
-  const { id, slug } = organizations;
   const invalid: InvalidLog[] = [];
-  for (const row of await db.select({ id, slug }).from(organizations).orderBy(asc(id))) {
+  for (const row of await verifiable(db)) {
     const { valid, reason, firstBadId } = hasHeads
       ? await verifyTrail({ db, secrets }, row.id, { beside: kept?.[row.id] ?? null, signal })
       : await verifyChain(db, row.id, signal);

@@ -6,6 +6,7 @@ import { backup } from "../../src/cli/backup.ts";
 import { move } from "../../src/cli/move.ts";
 import { restore } from "../../src/cli/restore.ts";
 import { contextFor } from "../../src/context.ts";
+import { sweeper } from "../../src/engine/sweeper.ts";
 import { openCredentials } from "../../src/resources/connections/credentials.ts";
 import { connections } from "../../src/resources/connections/table.ts";
 import { client, startApp } from "../support/app.ts";
@@ -44,6 +45,47 @@ function forgeHead(file: Database) {
 }
 
 const missing = { slug: "acme", reason: "truncated", firstBadId: null };
+
+test("while a removed organization's audit log is being erased, a backup is valid, and its restored copy finishes the erasure", async () => {
+  using here = folder();
+  const dataFolder = join(here.path, "data");
+  const archive = join(here.path, "backup");
+  const seen = (sql: string) => {
+    using file = new Database(join(dataFolder, "weir.db"));
+    return file.query(sql).values().flat();
+  };
+  let id: string;
+  {
+    await using app = await startApp({ dataFolder, engine: false });
+    ({ id } = (await app.owner("POST", "/api/v1/organizations", { name: "Second", slug: "second" })).body);
+    const inside = client(app.origin, { authorization: `Bearer ${app.token}`, "x-organization-id": id });
+    await inside("DELETE", "/api/v1/organizations/current", { confirm: "Second" });
+    using file = new Database(join(dataFolder, "weir.db"));
+    const columns = seen(
+      "SELECT name FROM pragma_table_info('events') WHERE name NOT IN ('seq', 'id')",
+    ).join();
+    file.run(`WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 6000)
+      INSERT INTO events (id, ${columns}) SELECT 'more-' || i, ${columns} FROM n, events
+      WHERE seq = (SELECT max(seq) FROM events WHERE organization_id = '${id}')`);
+    app.clock.turn(8 * 24 * 60 * 60 * 1000);
+    const loop = sweeper(app.app);
+    const left = `SELECT count(*) FROM events WHERE organization_id = '${id}'`;
+    while (Number(seen(left)[0]) > 5_000) await loop.tick(new AbortController().signal);
+    expect(Number(seen(left)[0])).toBeGreaterThan(0);
+  }
+  expect((await weir(backup, archive, "--data", dataFolder, "--include-key")).code).toBe(0);
+  expect((await weir(backup, "verify", archive)).out).toContain("All audit logs are valid.");
+  const restored = join(here.path, "restored");
+  expect((await weir(restore, archive, "--data", restored)).code).toBe(0);
+
+  await using app = await startApp({ dataFolder: restored, engine: false, owner: false });
+  app.clock.turn(8 * 24 * 60 * 60 * 1000);
+  const loop = sweeper(app.app);
+  while ((await loop.tick(new AbortController().signal)) === "more");
+  using file = new Database(join(restored, "weir.db"));
+  for (const table of ["events", "trail_heads", "trail_erasures"])
+    expect(file.query(`SELECT 1 FROM ${table} WHERE organization_id = '${id}'`).values()).toEqual([]);
+});
 
 test("a backup whose audit log lacks its latest event is invalid with or without the master key, and restored only if asked for", async () => {
   using here = folder();

@@ -1,10 +1,8 @@
-import { asc } from "drizzle-orm";
 import { systemIds } from "../../base/ids.ts";
 import { openSecretBox } from "../../crypto/secretbox.ts";
 import { missingTriggers } from "../../resources/events/guard.ts";
 import { HEAD_FILE, readHeadFile } from "../../resources/events/head-file.ts";
-import { reasonText, verifyTrail } from "../../resources/events/verify.ts";
-import { organizations } from "../../resources/organizations/table.ts";
+import { reasonText, verifiable, verifyTrail } from "../../resources/events/verify.ts";
 import type { ReadDb } from "../../store/store.ts";
 import { type Finding, fine, wrong } from "./finding.ts";
 
@@ -17,7 +15,7 @@ export async function checkTrails(
   const secrets = own === undefined ? null : openSecretBox(own, systemIds, { former });
   const kept = secrets === null || dataFolder === null ? null : readHeadFile(dataFolder, secrets);
   let checked = 0;
-  for (const { id, slug } of await db.select().from(organizations).orderBy(asc(organizations.id))) {
+  for (const { id, slug } of await verifiable(db)) {
     const found = await verifyTrail({ db, secrets }, id, { beside: kept?.[id] ?? null });
     checked += found.checked;
     if (found.valid) continue;

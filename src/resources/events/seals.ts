@@ -156,8 +156,8 @@ async function sealsAgain(db: WriteDb, { secrets }: SealParts): Promise<number> 
 }
 
 /**
- * Deletes part of a removed organization's audit log, at most `limit` events. Returns true when nothing is left.
- * Each call needs its own transaction.
+ * Deletes part of a removed organization's audit log, at most `limit` events. Returns true when nothing is left. Each
+ * call needs its own transaction. Until nothing is left, `verifiable` leaves the organization out.
  */
 export async function eraseTrail(db: WriteDb, organizationId: string, limit = 5_000): Promise<boolean> {
   await db.insert(trailErasures).values({ organizationId }).onConflictDoNothing();
@@ -167,12 +167,8 @@ export async function eraseTrail(db: WriteDb, organizationId: string, limit = 5_
     .where(eq(events.organizationId, organizationId))
     .limit(limit);
   await db.delete(events).where(inArray(events.seq, some));
-  const left = (await newestEvent(db, organizationId)) !== null;
-  if (!left) {
-    await db.delete(trailRedactions).where(eq(trailRedactions.organizationId, organizationId));
-    await db.delete(trailSeals).where(eq(trailSeals.organizationId, organizationId));
-    await db.delete(trailHeads).where(eq(trailHeads.organizationId, organizationId));
-  }
-  await db.delete(trailErasures).where(eq(trailErasures.organizationId, organizationId));
-  return !left;
+  if ((await newestEvent(db, organizationId)) !== null) return false;
+  for (const table of [trailRedactions, trailSeals, trailHeads, trailErasures])
+    await db.delete(table).where(eq(table.organizationId, organizationId));
+  return true;
 }

@@ -1,4 +1,4 @@
-import { and, asc, count, eq, gt, lt, lte, sql } from "drizzle-orm";
+import { and, asc, count, eq, gt, isNull, lt, lte, notInArray, or, sql } from "drizzle-orm";
 import { AppError } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
 import type { SecretBox } from "../../crypto/secretbox.ts";
@@ -8,7 +8,15 @@ import { organizations } from "../organizations/table.ts";
 import { headRow, isHeadAuthentic, isSealAuthentic } from "./heads.ts";
 import { redactionsBetween } from "./redactions.ts";
 import { chainHash } from "./service.ts";
-import { events, GENESIS, type SealRow, type TrailHeadRow, trailHeads, trailSeals } from "./table.ts";
+import {
+  events,
+  GENESIS,
+  type SealRow,
+  type TrailHeadRow,
+  trailErasures,
+  trailHeads,
+  trailSeals,
+} from "./table.ts";
 import type { Reason, Verification } from "./wire.ts";
 
 /** Number of events recomputed before other work gets its turn. */
@@ -71,6 +79,18 @@ export function reasonText({ reason, firstBadId }: Pick<Verification, "reason" |
 /** Returns whether the version that made a database recorded heads and seals of audit logs. */
 export const recordsHeads = async (db: ReadDb): Promise<boolean> =>
   (await keyOf(db, "trail_heads")).length > 0;
+
+/** Returns the organizations with an audit log, by ID: all but removed ones whose audit log is being erased. */
+export async function verifiable(db: ReadDb): Promise<{ id: string; slug: string }[]> {
+  const { id, slug, removedAt } = organizations;
+  const hasErasures = (await keyOf(db, "trail_erasures")).length > 0;
+  const erased = db.select({ id: trailErasures.organizationId }).from(trailErasures);
+  return await db
+    .select({ id, slug })
+    .from(organizations)
+    .where(hasErasures ? or(isNull(removedAt), notInArray(id, erased)) : undefined)
+    .orderBy(asc(id));
+}
 
 /**
  * Recomputes an organization's chain from its first event and stops at the first that doesn't match. For a database
