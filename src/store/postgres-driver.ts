@@ -277,6 +277,7 @@ function faultOf(error: unknown): unknown {
       "A text is too long: the database can index at most 2,700 bytes of it",
       "string_too_long",
     );
+  if (code === "42501") return lacksPrivilege(error.message);
   // PostgreSQL can't execute the statement; messages of class 22 contain values
   if (code.startsWith("22")) return new StoreError(code, "PostgreSQL refused a value of a statement.");
   if (/^(42|0A|54|21|25)|^UNDEFINED_VALUE/.test(code)) return new StoreError(code, error.message);
@@ -287,6 +288,13 @@ function faultOf(error: unknown): unknown {
   const isKnown = error instanceof ConnectionLost || code !== "";
   return isKnown ? lostOf(error, code) : storeFault(error);
 }
+
+/** `what` names the missing privilege, as in "permission denied for schema public". */
+export const lacksPrivilege = (what: string): AppError =>
+  new AppError(
+    "unavailable",
+    `The PostgreSQL user has too few privileges: ${what}. Make it the owner of the database and of Weir's tables.`,
+  );
 
 const refusal = (kind: string, message: string) => new StoreError(`SQLITE_CONSTRAINT_${kind}`, message);
 

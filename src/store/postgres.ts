@@ -6,7 +6,7 @@ import { StoreError } from "./faults.ts";
 import { waitUntilUnused } from "./in-use.ts";
 import { type MigrationTarget, migrate, type Runner } from "./migrate.ts";
 import { openChannel } from "./postgres-channel.ts";
-import { isLost, PostgresClient } from "./postgres-driver.ts";
+import { isLost, lacksPrivilege, PostgresClient } from "./postgres-driver.ts";
 import functions from "./postgres-functions.sql" with { type: "text" };
 import { translateMigration } from "./postgres-migrations.ts";
 import { PostgresWriter } from "./postgres-writer.ts";
@@ -114,6 +114,7 @@ export function glimpsePostgres(options: Pick<RemoteStoreOptions, "url" | "token
     db: readOver(client),
     async tryWrite() {
       await check(client);
+      await checkPrivileges(client);
       await client.simple(
         "BEGIN READ WRITE; UPDATE settings SET value = value WHERE key = 'weir doctor'; ROLLBACK",
       );
@@ -141,6 +142,16 @@ export const readOver = (reading: PostgresClient, steady = reading): ReadDb =>
       throw new StoreError("SQLITE_READONLY", "attempt to write a readonly database");
     },
   });
+
+/** Throws `unavailable` for a user that could not migrate the database. */
+async function checkPrivileges(client: PostgresClient): Promise<void> {
+  const [row] = await client.simple(`SELECT current_schema() AS schema,
+    has_schema_privilege(current_schema(), 'CREATE') AS creates,
+    (SELECT min(tablename) FROM pg_tables
+      WHERE schemaname = current_schema() AND NOT pg_has_role(tableowner, 'USAGE')) AS other`);
+  if (!row?.creates) throw lacksPrivilege(`it can't create tables in schema ${row?.schema}`);
+  if (row.other !== null) throw lacksPrivilege(`it doesn't own table ${row.other}`);
+}
 
 /** Returns whether the server's commits wait for its disk. Throws `unavailable` for an old server. */
 async function check(client: PostgresClient): Promise<{ waitsForDisk: boolean }> {

@@ -1,5 +1,7 @@
 import { expect, test } from "bun:test";
 import { eq, sql } from "drizzle-orm";
+import postgres from "postgres";
+import { glimpsePostgres } from "../../src/store/postgres.ts";
 import { insertInto } from "../../src/store/prepared.ts";
 import { openRemoteStore } from "../../src/store/store.ts";
 import { testCertificate } from "../support/certificate.ts";
@@ -276,6 +278,31 @@ test("a wrong password and an unreachable server are reported without the passwo
   expect(absent).toMatchObject({ code: "unavailable", retryable: true });
   for (const error of [wrong, absent]) expect(Bun.inspect(error, { depth: 8 })).not.toContain("sk-canary");
   await token.close();
+});
+
+test("a user that can't create tables is told what it lacks, by the first start and by a check of the database", async () => {
+  const { url, name } = await makeDatabase();
+  await (await openRemoteStore({ url, migrations: MIGRATIONS })).close();
+  const owner = postgres(url, { max: 1 });
+  const run = (text: string) => owner.unsafe(text).simple();
+  const user = `visitor_of_${name}`;
+  await run(`CREATE ROLE ${user} LOGIN PASSWORD 'x'; GRANT ALL ON ALL TABLES IN SCHEMA public TO ${user}`);
+  const visitor = url.replace(/\/\/[^@]*@/, `//${user}:x@`);
+  const sentence = (what: string) => ({
+    code: "unavailable",
+    message: `The PostgreSQL user has too few privileges: ${what}. Make it the owner of the database and of Weir's tables.`,
+  });
+  const open = () => thrownBy(() => openRemoteStore({ url: visitor, migrations: MIGRATIONS }));
+  const check = async () => {
+    const glimpse = glimpsePostgres({ url: visitor });
+    return await thrownBy(() => glimpse.tryWrite()).finally(() => glimpse.close());
+  };
+
+  expect(await open()).toMatchObject(sentence("permission denied for schema public"));
+  expect(await check()).toMatchObject(sentence("it can't create tables in schema public"));
+  await run(`GRANT CREATE ON SCHEMA public TO ${user}`);
+  expect(await check()).toMatchObject(sentence("it doesn't own table last_commits"));
+  await owner.end();
 });
 
 test("parameters that the server would use as its settings are rejected by name", async () => {
