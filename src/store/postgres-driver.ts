@@ -277,6 +277,7 @@ function faultOf(error: unknown): unknown {
       "A text is too long: the database can index at most 2,700 bytes of it",
       "string_too_long",
     );
+  if (code === READ_ONLY && error.message.includes("recovery")) return standbyOf(error);
   if (code === "42501") return lacksPrivilege(error.message);
   // PostgreSQL can't execute the statement; messages of class 22 contain values
   if (code.startsWith("22")) return new StoreError(code, "PostgreSQL refused a value of a statement.");
@@ -288,6 +289,17 @@ function faultOf(error: unknown): unknown {
   const isKnown = error instanceof ConnectionLost || code !== "";
   return isKnown ? lostOf(error, code) : storeFault(error);
 }
+
+/** PostgreSQL's code for `BEGIN READ WRITE` on a standby, among others. */
+const READ_ONLY = "0A000";
+
+/** Lost, so that new connections find the primary server after a failover. */
+const standbyOf = (error: Error): AppError =>
+  new AppError(
+    "unavailable",
+    "The database server is a standby, which is read-only. Weir needs the primary server.",
+    { retryable: true, cause: new ConnectionLost(`${READ_ONLY}: ${error.message}`) },
+  );
 
 /** `what` names the missing privilege, as in "permission denied for schema public". */
 export const lacksPrivilege = (what: string): AppError =>
@@ -330,10 +342,13 @@ function lostOf(error: Error, code: string): AppError {
 }
 
 /** True if another transaction held a lock for too long. */
-export const isLockTimeout = (error: unknown): boolean =>
-  error instanceof AppError &&
-  error.cause instanceof ConnectionLost &&
-  error.cause.message.startsWith("55P03");
+export const isLockTimeout = (error: unknown): boolean => lossOf(error)?.startsWith("55P03") ?? false;
+
+/** True if the server rejected a statement, so that the transaction is lost. False if it didn't respond. */
+export const isRejected = (error: unknown): boolean => /^[0-9A-Z]{5}: /.test(lossOf(error) ?? "");
+
+const lossOf = (error: unknown): string | null =>
+  error instanceof AppError && error.cause instanceof ConnectionLost ? error.cause.message : null;
 
 /** True if the transaction was lost rather than rejected. */
 export const isLost = (error: unknown): boolean =>

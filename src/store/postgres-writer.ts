@@ -3,7 +3,7 @@ import { AppError } from "../base/errors.ts";
 import { drizzleOver, type ResultForm } from "./drizzle-over.ts";
 import { StoreError } from "./faults.ts";
 import { LeftStatements } from "./left-statements.ts";
-import { checkValues, isLockTimeout, isLost, type PostgresClient } from "./postgres-driver.ts";
+import { checkValues, isLockTimeout, isLost, isRejected, type PostgresClient } from "./postgres-driver.ts";
 import type { Merging, WriteDb } from "./store.ts";
 import { OptimisticFailure, type Transaction, TransactionLost, type Writer } from "./write-queue.ts";
 
@@ -82,8 +82,8 @@ class PostgresTransaction implements Transaction {
   #failure: unknown = null;
   #sent: Promise<unknown>[] = [];
   readonly #left = new LeftStatements();
-  /** True if the transaction never began, because another held the lock for too long. */
-  #hasNoLock = false;
+  /** Why the server rejected the beginning, so that nothing was saved. */
+  #rejection: unknown = null;
   /** The previous statement, if the transaction isn't optimistic. */
   #turn: Promise<void> = Promise.resolve();
 
@@ -139,7 +139,8 @@ class PostgresTransaction implements Transaction {
   }
 
   #refused(error: unknown): unknown {
-    if (this.#failure !== null) this.#lost ??= lostBy(this.#failure, this.#isOptimistic);
+    const failure = this.#rejection ?? this.#failure; // what followed the rejection failed too
+    if (failure !== null) this.#lost ??= lostBy(failure, this.#isOptimistic);
     else if (isLost(error) || isOutside(error)) this.#lost ??= new TransactionLost(error);
     else if (this.#isOptimistic) this.#lost ??= new OptimisticFailure(error);
     else this.#control("ROLLBACK TO statement; RELEASE statement");
@@ -172,12 +173,12 @@ class PostgresTransaction implements Transaction {
       return;
     }
     const { error } = failed;
-    if (this.#hasNoLock) throw new TransactionLost(error);
+    if (this.#rejection !== null) throw new TransactionLost(this.#rejection);
     if (this.#failure !== null && !isLost(this.#failure)) throw lostBy(this.#failure, this.#isOptimistic);
     if (!isLost(error) && !isOutside(error)) throw error;
     // it may only have committed if the server's reply was lost
     if (!this.#hasChanges || isOutside(error) || !(await this.#wasCommitted(error)))
-      throw new TransactionLost(error);
+      throw new TransactionLost(this.#failure ?? error);
     this.#isOpen = false;
   }
 
@@ -238,8 +239,8 @@ class PostgresTransaction implements Transaction {
 
   /** Repeats a transaction that didn't get the lock, after disconnecting the holder if it hangs. */
   async #notBegun(error: unknown): Promise<never> {
-    this.#hasNoLock = isLockTimeout(error);
-    if (this.#hasNoLock) await this.#reader.simple(DISCONNECT_HOLDER).catch(() => undefined); // its own timeout ends it
+    if (isRejected(error)) this.#rejection = error;
+    if (isLockTimeout(error)) await this.#reader.simple(DISCONNECT_HOLDER).catch(() => undefined); // its own timeout ends it
     throw error;
   }
 

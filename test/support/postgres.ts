@@ -62,7 +62,9 @@ export async function startPostgres(options: { flags?: readonly string[]; tls?: 
       const [pid = ""] = readFileSync(join(databaseDir, "postmaster.pid"), "utf8").split("\n");
       process.kill(Number(pid), "SIGQUIT");
       while (existsSync(join(databaseDir, "postmaster.pid"))) await Bun.sleep(10);
-      await server.start();
+      const started = server.start();
+      started.catch(() => undefined); // for a standby, it never resolves, but rejects when that is stopped
+      await Promise.race([started, untilAnswered(sql)]);
     },
     /** The owner's own client, to prepare and inspect data. */
     sql,
@@ -72,6 +74,14 @@ export async function startPostgres(options: { flags?: readonly string[]; tls?: 
       rmSync(databaseDir, { recursive: true, force: true });
     },
   };
+}
+
+/** Resolves once the server executes statements. A standby does so too. */
+async function untilAnswered(sql: postgres.Sql): Promise<void> {
+  for (;;) {
+    if (await sql`select 1`.then(() => true).catch(() => false)) return;
+    await Bun.sleep(50);
+  }
 }
 
 /** As initdb creates it: by the first server of a run, and copied for the others in a tenth of the time. */
