@@ -2,7 +2,7 @@ import { and, asc, count, eq, gt, isNull, lt, lte, notInArray, or, sql } from "d
 import { AppError } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
 import type { SecretBox } from "../../crypto/secretbox.ts";
-import { keyOf } from "../../store/schema.ts";
+import { keyOf, tablesWith } from "../../store/schema.ts";
 import type { ReadDb } from "../../store/store.ts";
 import { organizations } from "../organizations/table.ts";
 import { headRow, isHeadAuthentic, isSealAuthentic } from "./heads.ts";
@@ -83,12 +83,12 @@ export const recordsHeads = async (db: ReadDb): Promise<boolean> =>
 /** Returns the organizations with an audit log, by ID: all but removed ones whose audit log is being erased. */
 export async function verifiable(db: ReadDb): Promise<{ id: string; slug: string }[]> {
   const { id, slug, removedAt } = organizations;
-  const hasErasures = (await keyOf(db, "trail_erasures")).length > 0;
+  const canBeRemoved = (await tablesWith(db, "removed_at")).includes("organizations"); // not in older versions
   const erased = db.select({ id: trailErasures.organizationId }).from(trailErasures);
   return await db
     .select({ id, slug })
     .from(organizations)
-    .where(hasErasures ? or(isNull(removedAt), notInArray(id, erased)) : undefined)
+    .where(canBeRemoved ? or(isNull(removedAt), notInArray(id, erased)) : undefined)
     .orderBy(asc(id));
 }
 
