@@ -148,9 +148,10 @@ async function byPat(app: App, token: string): Promise<Identity> {
   const isConfined = row.organizations === "current";
   if (isConfined && row.goneAt !== null) throw wrong();
   if (isStale(app, row.lastUsedAt)) {
-    note(app, row.id, (db) =>
+    const noted = note(app, row.id, (db) =>
       db.update(accessTokens).set({ lastUsedAt: now }).where(eq(accessTokens.id, row.id)),
     );
+    if (row.lastUsedAt === null) await noted;
   }
   return {
     carrier: "authorization",
@@ -174,7 +175,10 @@ async function byApiKey(app: App, key: string): Promise<Identity> {
   if (!row || row.revokedAt !== null || row.goneAt !== null) throw wrong();
   if (isStale(app, row.lastUsedAt)) {
     const now = timestamp(app.clock);
-    note(app, row.id, (db) => db.update(apiKeys).set({ lastUsedAt: now }).where(eq(apiKeys.id, row.id)));
+    const noted = note(app, row.id, (db) =>
+      db.update(apiKeys).set({ lastUsedAt: now }).where(eq(apiKeys.id, row.id)),
+    );
+    if (row.lastUsedAt === null) await noted;
   }
   return {
     carrier: "x-api-key",
@@ -225,17 +229,20 @@ async function bySession(app: App, token: string, carrier: "authorization" | "co
 const isStale = (app: App, at: string | null) =>
   at === null || app.clock.now().getTime() - Date.parse(at) > USE_NOTED_MS;
 
-/** Uses being stored, so that a burst of requests writes once. */
-const NOTING = slot(() => new Set<string>());
+/** Uses being stored, by credential, so that a burst of requests writes once. */
+const NOTING = slot(() => new Map<string, Promise<void>>());
 
-function note(app: App, id: string, update: (db: WriteDb) => PromiseLike<unknown>): void {
+/** Only a first use is waited for: after it, a list must not show the credential as unused. */
+function note(app: App, id: string, update: (db: WriteDb) => PromiseLike<unknown>): Promise<void> {
   const noting = app.memory.of(NOTING);
-  if (noting.has(id)) return;
-  noting.add(id);
-  app.store
+  const current = noting.get(id);
+  if (current) return current;
+  const noted = app.store
     .write(async (db) => void (await update(db)))
     .catch((error) => app.log.report(error, { at: "record the use of a credential" }))
     .finally(() => noting.delete(id));
+  noting.set(id, noted);
+  return noted;
 }
 
 const roleById = prepared((db: ReadDb) =>
