@@ -526,12 +526,40 @@ describe("the state of an extract", () => {
     const known = { resources: ["orders.csv", "items"] };
     expect((await app.owner("POST", at, known)).body).toEqual({ resources: {} });
     expect(faultsOf(await app.owner("POST", at, { ...known, initialValue: 1 }))).toEqual([
+      "body.resources.0 no_cursor",
+      "body.resources.1 no_cursor",
+    ]);
+    expect(faultsOf(await app.owner("POST", at, { initialValue: 1 }))).toEqual([
       "body.initialValue no_cursor",
     ]);
     expect(faultsOf(await app.owner("POST", at, { resources: ["a", "items", "b"] }))).toEqual([
       "body.resources.0 not_found",
       "body.resources.2 not_found",
     ]);
+  });
+
+  test("isn't changed by a value for resources of which one has no cursor, and the error names that one", async () => {
+    await using app = await startApp();
+    const files = await connect(app.owner, localFiles("Files"));
+    const csv = "id,at\n1,2026-01-01\n2,2026-01-02\n";
+    await app.owner("PUT", `/api/v1/connections/${files.id}/files?path=orders.csv`, csv, {
+      "content-type": "text/csv",
+    });
+    const resources = [
+      { name: "orders", spec: "orders.csv", incremental: { cursorField: "at" } },
+      { name: "items", spec: "orders.csv", writeDisposition: "replace" },
+    ];
+    const definition = { dataset: "shop", resources };
+    const action = await makeAction(app.owner, { kind: "dlt_extract", connectionId: files.id, definition });
+    expect((await runToEnd(app.owner, action.id)).status).toBe("completed");
+    const at = `${ACTIONS}/${action.id}/state`;
+    const state = (await app.owner("GET", at)).body;
+    expect(Object.keys(state.resources)).toEqual(["orders"]);
+    const reset = (names?: string[]) =>
+      app.owner("POST", `${at}/reset`, { resources: names, initialValue: "2026-01-01" });
+    expect(faultsOf(await reset(["orders", "items"]))).toEqual(["body.resources.1 no_cursor"]);
+    expect((await app.owner("GET", at)).body).toEqual(state);
+    expect((await reset()).body.resources.orders.lastValue).toBe("2026-01-01");
   });
 
   deepTest("shows how far it has read, and only a reset sets it back", async () => {

@@ -1,4 +1,4 @@
-import { InvalidInput, invalid } from "../../base/errors.ts";
+import { type Fault, InvalidInput, invalid } from "../../base/errors.ts";
 import type { Json } from "../../base/json.ts";
 import { type Context, type WriteContext, write } from "../../context.ts";
 import { listCursors, resetCursors } from "../datasets/cursors.ts";
@@ -15,7 +15,7 @@ export async function readState(ctx: Context, actionId: string) {
 
 /**
  * Deletes the named cursors (all if none are named), or sets them to `initialValue`. Returns the new state. Throws
- * `InvalidInput` for a name that neither a cursor nor the definition has.
+ * `InvalidInput` for a name that neither a cursor nor the definition has, and for a value without a cursor to set.
  */
 export async function resetState(
   ctx: Context,
@@ -24,14 +24,11 @@ export async function resetState(
 ) {
   return write(ctx, async (tx) => {
     const { action } = await findAction(tx, actionId);
-    await checkNames(tx, action, input.resources ?? []);
+    const stored = (await listCursors(tx, actionId)).map(({ resource }) => resource);
+    const names = input.resources ?? [];
+    checkNames(tx, action, names, stored);
+    if ((input.initialValue ?? null) !== null) requireCursors(names, stored);
     const before = await resetCursors(tx, actionId, input.resources ?? null, input.initialValue ?? undefined);
-    if (before.length === 0 && (input.initialValue ?? null) !== null)
-      throw invalid(
-        ["body", "initialValue"],
-        "No resource has a cursor to set; give incremental.initialValue in the definition instead",
-        "no_cursor",
-      );
     if (before.length > 0) {
       const changes = before.map((row) => ({
         field: `state.${row.resource}`,
@@ -46,27 +43,37 @@ export async function resetState(
 
 const MAX_NAMES = 20;
 
-async function checkNames(
-  tx: WriteContext,
-  { id, kind, definition }: ActionRow,
+function checkNames(
+  { executors }: WriteContext,
+  { kind, definition }: ActionRow,
   names: readonly string[],
-): Promise<void> {
-  if (names.length === 0) return;
-  const stored = (await listCursors(tx, id)).map(({ resource }) => resource);
-  const known = new Set([...stored, ...(tx.executors[kind].resources?.(definition) ?? [])]);
+  stored: readonly string[],
+): void {
+  const known = new Set([...stored, ...(executors[kind].resources?.(definition) ?? [])]);
   const shown = [...known].slice(0, MAX_NAMES).join(", ");
   const more = known.size > MAX_NAMES ? ` and ${known.size - MAX_NAMES} more` : "";
   const hint = known.size === 0 ? "This action has no resources" : `The action has ${shown}${more}`;
+  refuse(names, known, (name) => ({ msg: `Unknown resource '${name}'. ${hint}`, type: "not_found" }));
+}
+
+function requireCursors(names: readonly string[], stored: readonly string[]): void {
+  const advice = "give incremental.initialValue in the definition instead";
+  refuse(names, new Set(stored), (name) => ({
+    msg: `The resource '${name}' has no cursor to set; ${advice}`,
+    type: "no_cursor",
+  }));
+  if (stored.length === 0)
+    throw invalid(["body", "initialValue"], `No resource has a cursor to set; ${advice}`, "no_cursor");
+}
+
+/** Throws `InvalidInput` with a fault for each name that isn't allowed. */
+function refuse(
+  names: readonly string[],
+  allowed: ReadonlySet<string>,
+  faultOf: (name: string) => Pick<Fault, "msg" | "type">,
+): void {
   const faults = names.flatMap((name, index) =>
-    known.has(name)
-      ? []
-      : [
-          {
-            loc: ["body", "resources", String(index)],
-            msg: `Unknown resource '${name}'. ${hint}`,
-            type: "not_found",
-          },
-        ],
+    allowed.has(name) ? [] : [{ loc: ["body", "resources", String(index)], ...faultOf(name) }],
   );
   if (faults.length > 0) throw new InvalidInput(faults);
 }
