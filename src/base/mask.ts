@@ -10,7 +10,7 @@ const SECRET_WORDS =
 const SECRET_NAMES = /^(pwd|jwt|sig|hmac|bearer)$/;
 /** … or if its last words are these. */
 const SECRET_ENDINGS =
-  /(^| )((api|access|private|secret|signing|encryption|master|account|shared|auth|license) keys?|service account json)$/;
+  /(^| )((api|rapidapi|access|private|secret|signing|encryption|master|account|shared|auth|license|application|subscription|functions) keys?|service account json)$/;
 /** Words after a secret one that still mean the secret itself, as in `tokenValue`, `password_hash`. */
 const SAME_THING = / (value|hash|text|plaintext|string|data)$/;
 /** Tokens that are positions in a list, which aren't secret. */

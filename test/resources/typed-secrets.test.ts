@@ -22,10 +22,16 @@ const asks = (definition: object) => ({
   definition: { url, ...definition },
 });
 
+const inHeader = (name: string) => [{ headers: { [name]: "abc123456" } }, `headers.${name}`] as const;
+
 describe("a secret that is typed into a definition", () => {
   const typed: [string, object, string][] = [
     ["an Authorization header", { headers: { Authorization: "Bearer abc123456" } }, "headers.Authorization"],
     ["a key in a header", { headers: { "X-API-Key": "abc123456" } }, "headers.X-API-Key"],
+    ["a key of Azure API Management", ...inHeader("Ocp-Apim-Subscription-Key")],
+    ["a key of Azure Functions", ...inHeader("x-functions-key")],
+    ["a key of RapidAPI", ...inHeader("x-rapidapi-key")],
+    ["a key of Datadog", ...inHeader("DD-APPLICATION-KEY")],
     ["a cookie", { headers: { cookie: "session=1" } }, "headers.cookie"],
     ["a parameter", { query: { api_key: "abc123456" } }, "query.api_key"],
     ["a parameter called key", { query: { key: "AIza-1" } }, "query.key"],
