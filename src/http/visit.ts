@@ -67,11 +67,15 @@ function urlOf(text: string): URL {
 function forwardedFor(request: Request, proxies: readonly Cidr[], peer: string): string {
   const hops = (request.headers.get("x-forwarded-for") ?? "")
     .split(",")
-    .map((hop) => hop.trim())
+    .map((hop) => withoutPort(hop.trim()))
     .filter(Boolean);
   for (const hop of hops.reverse()) if (!isTrusted(proxies, hop)) return hop;
   return peer;
 }
+
+/** Some proxies add the port of the connection: `192.0.2.1:4711`, `[2001:db8::1]:4711`. */
+const withoutPort = (hop: string) =>
+  hop.replace(/^\[([^\]]*)\](:\d+)?$/, "$1").replace(/^([\d.]+):\d+$/, "$1");
 
 const isTrusted = (proxies: readonly Cidr[], address: string) =>
   proxies.some((range) => contains(range, address));

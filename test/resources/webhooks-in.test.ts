@@ -353,7 +353,11 @@ describe("the checks", () => {
     expect(await from(app, "203.0.113.9")).toBe(200);
     expect(await from(app, "2001:db8::7")).toBe(200);
     expect(await from(app, "1.2.3.4, 203.0.113.9, 10.1.1.1")).toBe(200);
+    expect(await from(app, "1.2.3.4:80, 203.0.113.9:4711, 10.1.1.1:4712")).toBe(200);
+    expect(await from(app, "[2001:db8::7]:4711")).toBe(200);
+    expect(await from(app, "[2001:db8::7]")).toBe(200);
     expect(await from(app, "203.0.113.9, 198.51.100.1")).toBe(403);
+    expect(await from(app, "203.0.113.9:4711, 198.51.100.1:4712")).toBe(403);
     expect(await from(app, "nonsense")).toBe(403);
     expect(await from(app, "")).toBe(403);
     expect(await from(plain, "203.0.113.9")).toBe(403);
