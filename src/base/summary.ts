@@ -2,6 +2,8 @@ import type { Json, JsonObject } from "./json.ts";
 
 /** Results beyond this are stored as an artifact (docs/decisions/runs.md). */
 export const MAX_RESULT_BYTES = 256 * 1024;
+/** Maximum length of a result that expressions read. */
+export const MAX_READABLE_BYTES = 64 * 1024 * 1024;
 /** Larger values aren't in the summary of a result that is stored as an artifact. */
 const MAX_SUMMARY_CHARACTERS = 1000;
 

@@ -3,7 +3,7 @@ import { timestamp } from "../base/clock.ts";
 import { AppError } from "../base/errors.ts";
 import type { JsonObject } from "../base/json.ts";
 import { sizeText } from "../base/size.ts";
-import { MAX_RESULT_BYTES, summaryOf } from "../base/summary.ts";
+import { MAX_READABLE_BYTES, MAX_RESULT_BYTES, summaryOf } from "../base/summary.ts";
 import {
   type App,
   type Context,
@@ -257,13 +257,10 @@ function valuesOf(tx: WriteContext, run: RunRow, { now, outcome, result, left }:
   };
 }
 
-/** Maximum length of a result that expressions read. */
-const MAX_KEPT_BYTES = 64 * 1024 * 1024;
-
 const tooLarge = (bytes: number) =>
   new AppError(
     "result_too_large",
-    `The result is ${sizeText(bytes)}. The limit is ${sizeText(MAX_KEPT_BYTES)}. Return less, or write it to a table or a file.`,
+    `The result is ${sizeText(bytes)}. The limit is ${sizeText(MAX_READABLE_BYTES)}. Return less, or write it to a table or a file.`,
   );
 
 /** Writes large results to files, before the transaction. */
@@ -281,7 +278,7 @@ async function stage(ctx: Context, run: RunRow, outcome: Outcome & { status: "co
     const result: JsonObject = outcome.whole ? JSON.parse(Buffer.from(json).toString()) : outcome.result;
     return { result, artifacts: staged };
   }
-  if (json.length > MAX_KEPT_BYTES) throw tooLarge(json.length);
+  if (json.length > MAX_READABLE_BYTES) throw tooLarge(json.length);
   const whole = await stageJson(ctx, run.id, { title: "Result", json });
   const summary = outcome.whole?.summary ?? summaryOf(outcome.result);
   return {

@@ -27,6 +27,7 @@ beforeAll(async () => {
       return new Response(bomb, {
         headers: { "content-type": "application/json", "content-encoding": "gzip" },
       });
+    if (path.startsWith("/text")) return new Response("x".repeat(68_000_000));
     if (path.startsWith("/large"))
       return Response.json({ items: Array.from({ length: 300_000 }, (_, id) => ({ id })) });
     return new Response(ROWS, { headers: { "content-type": "application/json" } });
@@ -75,6 +76,18 @@ describe("a response made to break its reader", () => {
     expect(run.result.summary.fields).toMatchObject({ status: 200, extracted: 299_999, truncated: false });
     const kept = await owner()("GET", `/api/v1/artifacts/${run.result.artifactId}/content`);
     expect(kept.body.body.items).toHaveLength(300_000);
+  });
+
+  test("that makes a result of more than 64 MiB fails the run, and says what to do instead", async () => {
+    const definition = { url: `${peer.url}/text`, maxBytes: 100_000_000 };
+    const { run, longest } = await watched(() => request(definition));
+    expect(run.error).toMatchObject({
+      code: "result_too_large",
+      message:
+        "The result is 64.9 MiB. The limit is 64 MiB. Request less, or keep the response as a file with saveAs.",
+    });
+    expect(longest).toBeLessThan(1_000);
+    expect((await request({ ...definition, saveAs: { title: "text" } })).result.bytes).toBe(68_000_000);
   });
 
   deepTest("is searched in a child process", async () => {

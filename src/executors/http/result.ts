@@ -5,7 +5,8 @@ import { type SearchLimits, SearchTooMuch, searchJson, WHOLE_SEARCH } from "../.
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
 import { hasLongNumbers, lossless, parseExact } from "../../base/json-numbers.ts";
 import { repeatedKeys } from "../../base/repeated-keys.ts";
-import { type Summary, summaryOf } from "../../base/summary.ts";
+import { sizeText } from "../../base/size.ts";
+import { MAX_READABLE_BYTES, type Summary, summaryOf } from "../../base/summary.ts";
 import type { Compute } from "../../compute/contract.ts";
 import type { RunContext } from "../contract.ts";
 
@@ -189,6 +190,12 @@ function tryHere<T>(bytes: number, isSearched: boolean, work: () => T): T | null
 const tooMuch = (why: string) =>
   new AppError("response_too_large", `The response takes ${why} to read. Request less at a time.`);
 
+const resultTooLarge = (bytes: number) =>
+  new AppError(
+    "result_too_large",
+    `The result is ${sizeText(bytes)}. The limit is ${sizeText(MAX_READABLE_BYTES)}. Request less, or keep the response as a file with saveAs.`,
+  );
+
 export const tooLong = (what: string) =>
   new AppError(
     "response_too_large",
@@ -202,10 +209,9 @@ export const nextPageJob = (work: NextPageWork, bytes: Buffer) => ({
 
 export function resultJob(work: HttpWork, bytes: Buffer) {
   const { result, repeated } = resultOf(work, bytes, WHOLE_SEARCH);
-  return {
-    output: { repeated: { ...repeated }, summary: { ...summaryOf(result) } },
-    bytes: Buffer.from(JSON.stringify(result)),
-  };
+  const json = Buffer.from(JSON.stringify(result));
+  if (json.length > MAX_READABLE_BYTES) throw resultTooLarge(json.length);
+  return { output: { repeated: { ...repeated }, summary: { ...summaryOf(result) } }, bytes: json };
 }
 
 function nextPageIn(
