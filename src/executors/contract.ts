@@ -3,6 +3,7 @@ import type { Clock } from "../base/clock.ts";
 import type { Egress } from "../base/egress.ts";
 import type { Ids } from "../base/ids.ts";
 import type { Json, JsonObject } from "../base/json.ts";
+import type { SQL_FIELDS } from "../base/parameter-numbers.ts";
 import type { Retry } from "../base/retry.ts";
 import type { Summary } from "../base/summary.ts";
 import type { Scope, TemplateOptions } from "../base/template.ts";
@@ -268,7 +269,7 @@ export interface Executor<Ended extends Done | Waiting = Done | Waiting> {
   /** Names of the resources whose cursors it stores, as far as the definition names them. */
   resources?(definition: JsonObject): readonly string[];
   /** Fields of SQL text, as paths with `*` for list items: templates in them become bound parameters. */
-  readonly sqlFields?: readonly string[];
+  readonly sqlFields?: readonly (typeof SQL_FIELDS)[number][];
   /** URL fields, as paths with `*` for list items: values of templates inside text are percent-encoded. */
   readonly urlFields?: readonly string[];
   /** Fields that are conditions, not templates, as paths with `*` for list items. */

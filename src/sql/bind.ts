@@ -14,9 +14,8 @@ import {
   VARCHAR,
 } from "@duckdb/node-api";
 import { AppError } from "../base/errors.ts";
-import type { Json } from "../base/json.ts";
 import { digitsOf, exactJson, isBeyondDoubles, isNumeric, NumberText } from "../base/json-numbers.ts";
-import { taggedNumber } from "../base/parameter-numbers.ts";
+import { parameterValue } from "../base/parameter-numbers.ts";
 import type { SqlValue } from "./contract.ts";
 
 /**
@@ -24,7 +23,7 @@ import type { SqlValue } from "./contract.ts";
  * as JSON text.
  */
 export function bindOne(statement: DuckDBPreparedStatement, index: number, parameter: SqlValue): void {
-  const value = Array.isArray(parameter) ? (parameter.map(numberOf) as Json[]) : numberOf(parameter);
+  const value = parameter instanceof NumberText ? parameter : parameterValue(parameter);
   switch (typeof value) {
     case "string":
       return statement.bindVarchar(index, wellFormed(value));
@@ -38,16 +37,6 @@ export function bindOne(statement: DuckDBPreparedStatement, index: number, param
   const list = Array.isArray(value) ? listOf(value) : null;
   if (list) return statement.bindList(index, list.items, LIST(list.type));
   statement.bindVarchar(index, exactJson(value)); // `$x::JSON` reads it
-}
-
-const NUMBER = /^-?\d+(?:[.]\d+)?(?:[eE][+-]?\d+)?$/;
-
-function numberOf(value: SqlValue): SqlValue {
-  const number = value instanceof NumberText ? undefined : taggedNumber(value);
-  if (number === undefined) return value;
-  if (number === null || typeof number === "number") return number;
-  if (typeof number === "string" && NUMBER.test(number)) return new NumberText(number);
-  throw new AppError("sql_error", `A parameter ${exactJson(value)} isn't a number. Use digits.`);
 }
 
 function bindExact(statement: DuckDBPreparedStatement, index: number, value: NumberText): void {

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { startPostgres, type TestPostgres } from "../support/postgres.ts";
 import { deepTest } from "../support/scale.ts";
+import { ACTIONS, created } from "../support/work.ts";
 import { connectPostgres, startData } from "./place.ts";
 
 setDefaultTimeout(120_000);
@@ -229,6 +230,27 @@ test("a condition gets its values as parameters, and columns select what is load
     expect(run.error.retryable).toBe(false);
   }
   expect(await pg.sql.unsafe("select count(*)::int as n from chosen")).toMatchObject([{ n: 9 }]);
+});
+
+test("numbers beyond doubles among a condition's parameters are exact, also in lists", async () => {
+  await pg.sql.unsafe(
+    "create table long_ids as select n, n::text as label from unnest(array[9007199254740992, 9007199254740993, 10000000000000001]) n",
+  );
+  const where = "(n = $one or n = any($list)) and to_json($one::numeric)::text <> $text and label > $text";
+  const parameters = `{"one":9007199254740993,"list":[10000000000000001,1],"text":"0"}`;
+  const definition = `{"dataset":"long_ids","resources":[{"name":"long_ids","where":"${where}","parameters":${parameters}}]}`;
+  const body = `{"kind":"dlt_extract","name":"Long","connectionId":"${shop}","definition":${definition}}`;
+  const action = created(await data.owner("POST", ACTIONS, body, { "content-type": "application/json" }));
+  expect(action.definition.resources[0].parameters).toEqual({
+    one: { $number: "9007199254740993" },
+    list: [{ $number: "10000000000000001" }, 1],
+    text: "0",
+  });
+  await data.good(created(await data.owner("POST", `${ACTIONS}/${action.id}/run`)).id);
+  expect(await data.rows("select label from raw.long_ids order by n")).toEqual([
+    { label: "9007199254740993" },
+    { label: "10000000000000001" },
+  ]);
 });
 
 deepTest(

@@ -34,6 +34,25 @@ describe.skipIf(!hasMariadb)("MariaDB", () => {
   });
   afterAll(() => db[Symbol.asyncDispose]());
 
+  test("a condition compares numbers beyond doubles as numbers", async () => {
+    await using world = openWorld({ sql: duck.sql });
+    await db.run(
+      "CREATE TABLE long_ids (id bigint); INSERT INTO long_ids VALUES (9007199254740992), (9007199254740993)",
+    );
+    const parameters = { n: { $number: "9007199254740993" }, m: { $number: "10000000000000001" } };
+    const { result } = await run(world, { name: "long_ids", where: "id = $n AND $n < $m", parameters });
+    expect(result.rows).toBe(1);
+    expect(await world.query("SELECT id::VARCHAR AS id FROM raw.shop__long_ids")).toEqual([
+      { id: "9007199254740993" },
+    ]);
+    const wrong = { n: { $number: "1 OR 1" } };
+    const error = await failure(run(world, { name: "long_ids", where: "id = $n", parameters: wrong }));
+    expect([error.code, error.message]).toEqual([
+      "sql_error",
+      'A parameter {"$number":"1 OR 1"} isn\'t a number. Use digits.',
+    ]);
+  });
+
   test("values of every type arrive exactly, and invalid days are reported", async () => {
     await using world = openWorld({ sql: duck.sql });
     await db.run(`SET sql_mode = 'ALLOW_INVALID_DATES';

@@ -1,5 +1,8 @@
 import { AppError } from "../../base/errors.ts";
 import type { Json } from "../../base/json.ts";
+import { exactJson, NumberText } from "../../base/json-numbers.ts";
+import { parameterValue } from "../../base/parameter-numbers.ts";
+import type { SqlValue } from "../../sql/contract.ts";
 import type { SourceColumn } from "./types.ts";
 
 /** Quotes any identifier for SQL. Throws `definition_invalid` for a NUL. */
@@ -12,11 +15,11 @@ export function quoteName(name: string): string {
 export const quoteText = (text: string): string => `_utf8mb4 X'${Buffer.from(text).toString("hex")}'`;
 
 /** A JSON value as a SQL literal. */
-function valueText(value: Json): string {
+function valueText(value: SqlValue): string {
   if (value === null) return "NULL";
   if (typeof value === "boolean") return value ? "TRUE" : "FALSE";
-  if (typeof value === "number") return String(value);
-  return quoteText(typeof value === "string" ? value : JSON.stringify(value));
+  if (typeof value === "number" || value instanceof NumberText) return String(value);
+  return quoteText(typeof value === "string" ? value : exactJson(value));
 }
 
 const NUMBER = /^[+-]?\d+(\.\d+)?([eE][+-]?\d+)?$/;
@@ -85,7 +88,7 @@ export function conditionText({ sql, parameters }: { sql: string; parameters: re
     if (position === undefined) return token;
     const value = parameters[Number(position) - 1];
     if (value === undefined) throw wrong(`it asks for ${token}, and ${parameters.length} values are given`);
-    return valueText(value);
+    return valueText(parameterValue(value));
   });
   if (depth > 0) throw wrong("it opens a parenthesis that it doesn't close");
   return `(${text}\n)`;

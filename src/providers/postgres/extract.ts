@@ -1,6 +1,7 @@
 import { AppError } from "../../base/errors.ts";
 import type { Json } from "../../base/json.ts";
 import { OddValues } from "../../base/odd-values.ts";
+import { parameterValue } from "../../base/parameter-numbers.ts";
 import type { Extraction, ExtractRequest } from "../contract.ts";
 import type { ServerLink } from "../sql/shape.ts";
 import { SpareSession } from "../sql/spare-session.ts";
@@ -208,7 +209,10 @@ async function whereText(
     [`{${oids.join(",")}}`],
   );
   return `(${fillParameters(where.sql, (position) =>
-    valueExpression(where.parameters[position - 1] ?? null, types[position - 1]?.type ?? "text"),
+    valueExpression(
+      parameterValue(where.parameters[position - 1] ?? null),
+      types[position - 1]?.type ?? "text",
+    ),
   )}\n)`;
 }
 

@@ -1,5 +1,6 @@
 import { AppError } from "../../base/errors.ts";
-import type { Json } from "../../base/json.ts";
+import { exactJson } from "../../base/json-numbers.ts";
+import type { SqlValue } from "../../sql/contract.ts";
 
 /** Quotes any identifier for SQL. Throws `definition_invalid` for a NUL. */
 export function quoteName(name: string): string {
@@ -12,7 +13,7 @@ export function quoteName(name: string): string {
  *
  * Contains only hex digits of the value, so that it is safe anywhere in other SQL.
  */
-export function valueExpression(value: Json, type: string): string {
+export function valueExpression(value: SqlValue, type: string): string {
   if (value === null) return `NULL::${type}`;
   const text = type.endsWith("[]") && Array.isArray(value) ? arrayText(value) : plainText(value);
   if (text.includes("\0")) {
@@ -21,12 +22,12 @@ export function valueExpression(value: Json, type: string): string {
   return `convert_from(decode('${Buffer.from(text).toString("hex")}', 'hex'), 'UTF8')::${type}`;
 }
 
-const plainText = (value: Exclude<Json, null>): string =>
-  typeof value === "object" ? JSON.stringify(value) : String(value);
+const plainText = (value: Exclude<SqlValue, null>): string =>
+  typeof value === "object" ? exactJson(value) : String(value);
 
-const arrayText = (values: readonly Json[]): string => `{${values.map(elementText).join(",")}}`;
+const arrayText = (values: readonly SqlValue[]): string => `{${values.map(elementText).join(",")}}`;
 
-function elementText(value: Json): string {
+function elementText(value: SqlValue): string {
   if (value === null) return "NULL";
   if (Array.isArray(value)) return arrayText(value);
   return `"${plainText(value).replace(/["\\]/g, "\\$&")}"`;
