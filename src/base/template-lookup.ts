@@ -43,8 +43,11 @@ export function ambiguityOf({ source, expression }: Template): string | null {
   return `Invalid template ${shown(source)}: ${reasonOf(new ExpressionError("syntax", reason, path.at), expression)}.`;
 }
 
-/** After a minus sign, a number at the end or another path. */
-const DIFFERENCE = new RegExp(`-(?:\\d+(?:[.]\\d+)?$|(?:${NAMES.join("|")})[.[])`);
+/**
+ * After a minus sign, a number at the end or a path that can lead to a number. Keys such as `line-item` are common:
+ * such a path begins with `item` only if the whole one does, too.
+ */
+const DIFFERENCE = /-(?:\d+(?:[.]\d+)?$|(?:payload|inputs?|steps)[.[])|^items?[.[].*-items?[.[]/;
 
 /** Steps, headers and query parameters aren't numbers. */
 const NO_NUMBER = /^(?:steps|headers|query)[.][^.[]*/;

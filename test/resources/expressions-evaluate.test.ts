@@ -75,7 +75,15 @@ test("a default keeps the digits of its numbers, as JSON from elsewhere does", a
 
 test("the operands of ?? that can be read as paths are paths", async () => {
   const values = {
-    input: { items: [1], "line-items": [2], line: 3, $ref: 4, "is-on": false, list: ["a"] },
+    input: {
+      items: [1],
+      "line-items": [2],
+      "line-item": { sku: "s" },
+      line: 3,
+      $ref: 4,
+      "is-on": false,
+      list: ["a"],
+    },
     headers: { "x-shop": "kettle" },
     items: 5,
   };
@@ -85,6 +93,8 @@ test("the operands of ?? that can be read as paths are paths", async () => {
   expect(await result('{{input["no-items"] ?? input.no-items ?? input.line-items ?? []}}')).toEqual([2]);
   expect(await result("{{input.line-items ?? size(input.items)}}")).toEqual([2]);
   expect(await result("{{input.no-items ?? size(input.items) ?? input.line-items}}")).toBe(1);
+  expect(await result("{{input.line-item.sku ?? input.line}}")).toBe("s");
+  expect(await result("{{input.none ?? input.line-item.sku}}")).toBe("s");
   expect(await result("{{size(input.none) ?? input.line-items ?? 0}}")).toEqual([2]);
   expect(await result("{{input.none ?? input.$ref ?? input.@type}}")).toBe(4);
   expect(await result("{{headers.X-Store ?? headers.X-Shop ?? null}}")).toBe("kettle");

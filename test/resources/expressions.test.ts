@@ -152,6 +152,7 @@ describe("an expression in a definition", () => {
       'input["all-1"].total-payload.paid[0]',
       "input.lines[0].total-steps.dry-run.result.n",
       "steps.dry-run.result.n-1",
+      "item.total-item.discount",
     ])
       for (const text of [`{{ input.n ?? ${path} }}`, `a {{${path} ?? input.n}}`]) {
         const faults = faultsOf(await saved(text));
@@ -169,6 +170,8 @@ describe("an expression in a definition", () => {
       '{{ input.n ?? input["total-1"] ?? input["a-input.b"] }}',
       "{{ input.line-1.total ?? input.line-items ?? input.pre-inputs }}",
       "{{ steps.dry-run.result ?? steps.dry-run ?? headers.x-1 ?? query.page-1 }}",
+      "{{input.line-item.sku ?? input.x}}",
+      "{{ input.x ?? input.line-items[0].sku ?? item.dry-run.id ?? input.sub-query.rows ?? 'none' }}",
     ])
       expect([text, (await saved(text)).status]).toEqual([text, 201]);
 
