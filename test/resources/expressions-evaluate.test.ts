@@ -278,6 +278,9 @@ test("whole numbers from JSON beyond 2^53 are those that their text writes", asy
   expect(await result("int(payload.a)")).toBe("1700000000123456800");
   expect(await result("math.bitOr(payload.a, 0)")).toBe("1700000000123456800");
   expect(await result('"%d".format([payload.a])')).toBe("1700000000123456800");
+  expect(await result('"%f %.0f %.1f".format([payload.a, payload.a, -payload.a])')).toBe(
+    "1700000000123456800.000000 1700000000123456800 -1700000000123456800.0",
+  );
   for (const same of [
     "payload.a == 1700000000123456800",
     "payload.a >= 1700000000123456800",

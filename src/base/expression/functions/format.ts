@@ -77,9 +77,8 @@ const scientific: Writer = (value, decimals) => {
 
 const fixed: Writer = (value, decimals) => {
   const number = numberOf(value);
-  if (typeof value === "bigint") return decimals === 0 ? String(value) : `${value}.${"0".repeat(decimals)}`;
-  const text = special(number) ?? evenFixed(number, decimals);
-  return text.includes("e") ? `${BigInt(number)}${decimals ? `.${"0".repeat(decimals)}` : ""}` : text;
+  if (!Number.isInteger(number)) return special(number) ?? evenFixed(number, decimals);
+  return decimals === 0 ? String(wholeOf(value)) : `${wholeOf(value)}.${"0".repeat(decimals)}`;
 };
 
 /** Rounds half to even. `toFixed` rounds up. */
