@@ -1,5 +1,5 @@
 import { headerFault } from "../base/http-message.ts";
-import { isObject } from "../base/json.ts";
+import { isObject, type JsonObject } from "../base/json.ts";
 import { parseExact } from "../base/json-numbers.ts";
 import { isSecretName } from "./addresses.ts";
 import {
@@ -195,8 +195,8 @@ function readBody(
   const isMultipart = /^multipart\/form-data\b/i.test(body.type);
   if ("text" in body && isMultipart)
     return warn("A multipart form recorded as one text is omitted. Add its fields to bodyTemplate.");
-  if ("isFile" in body)
-    return addBody(inputs, body.type, /[/+]json\b/i.test(body.type) ? {} : { type: "string" }, true);
+  const schema: JsonObject = /[/+]json\b/i.test(body.type) ? {} : { type: "string" };
+  if ("isFile" in body) return addBody(inputs, body.type, schema, true);
   if ("fields" in body) {
     const properties = Object.fromEntries(
       body.fields.map(([name, value]) => {
@@ -216,7 +216,7 @@ function readBody(
       schemaOfSample(sample),
       true,
     );
-  addBody(inputs, body.type === "" ? "text/plain" : body.type, { type: "string" }, true);
+  addBody(inputs, body.type === "" ? "text/plain" : body.type, schema, true);
 }
 
 function jsonOf(text: string): unknown {

@@ -23,7 +23,9 @@ export interface EndpointRequest {
 
 /** Builds the request for validated arguments. Throws `definition_invalid` if it can't be sent. */
 export function requestOf(endpoint: EndpointDefinition, baseUrl: string, input: JsonObject): EndpointRequest {
-  const type = Object.entries(endpoint.headers).find(([name]) => /^content-type$/i.test(name))?.[1] ?? "";
+  const headers = headersOf(endpoint, input);
+  const typeHeader = Object.keys(headers).find((name) => /^content-type$/i.test(name));
+  const type = typeHeader === undefined ? "" : (headers[typeHeader] ?? "");
   const isMultipart = /^multipart\/form-data\b/i.test(type);
   const bodyType = isMultipart ? "form" : bodyTypeOf(type);
   const body = endpoint.bodyTemplate === null ? undefined : filled(endpoint.bodyTemplate, input);
@@ -32,13 +34,7 @@ export function requestOf(endpoint: EndpointDefinition, baseUrl: string, input: 
       "definition_invalid",
       `Weir can't write ${type.slice(0, 100)} from fields. Give the endpoint's body as one text.`,
     );
-  const headers: Record<string, string> = {};
-  for (const [name, template] of Object.entries(endpoint.headers)) {
-    if (isMultipart && /^content-type$/i.test(name)) continue; // contains the boundary
-    const value = filled(template, input);
-    if (value !== undefined && value !== null)
-      headers[name] = headerText(name, value, styleOf(template, propertiesOf(endpoint.inputSchema)));
-  }
+  if (isMultipart && typeHeader !== undefined) delete headers[typeHeader]; // the sender's contains the boundary
   const query = queryOf(endpoint, input);
   return {
     method: endpoint.method,
@@ -47,8 +43,29 @@ export function requestOf(endpoint: EndpointDefinition, baseUrl: string, input: 
     bodyType,
     ...(isMultipart
       ? { body: undefined, parts: formOf(endpoint, body) }
-      : { body: bodyType === "form" && isObject(body) ? formText(endpoint, body) : body }),
+      : { body: sentBody(endpoint, bodyType, body) }),
   };
+}
+
+/** A text is a JSON string, whatever it says. One that is written out may be JSON itself. */
+function sentBody(
+  endpoint: EndpointDefinition,
+  bodyType: EndpointRequest["bodyType"],
+  body: Json | undefined,
+): Json | undefined {
+  if (bodyType === "form" && isObject(body)) return formText(endpoint, body);
+  const isValue = bodyType === "json" && typeof body === "string" && isWholeTemplate(endpoint.bodyTemplate);
+  return isValue ? JSON.stringify(body) : body;
+}
+
+function headersOf({ headers, inputSchema }: EndpointDefinition, input: JsonObject): Record<string, string> {
+  const filledIn: Record<string, string> = {};
+  for (const [name, template] of Object.entries(headers)) {
+    const value = filled(template, input);
+    if (value !== undefined && value !== null)
+      filledIn[name] = headerText(name, value, styleOf(template, propertiesOf(inputSchema)));
+  }
+  return filledIn;
 }
 
 /** The fields of the body as parts; those with a file schema are files. */
@@ -66,7 +83,7 @@ function formOf({ name, bodyTemplate, inputSchema }: EndpointDefinition, body: J
 }
 
 function bodyTypeOf(type: string): EndpointRequest["bodyType"] {
-  if (type === "" || type.includes("{{") || /[/+]json\b/i.test(type)) return "json";
+  if (type === "" || /[/+]json\b/i.test(type)) return "json";
   if (/^application\/x-www-form-urlencoded\b/i.test(type)) return "form";
   if (isTextual(type)) return "text";
   throw new AppError("definition_invalid", `Weir can't send a body of ${type.slice(0, 100)} yet.`);

@@ -548,6 +548,28 @@ describe("weir.http", () => {
     expect(JSON.stringify(output)).not.toContain(TOKEN);
   });
 
+  test("sends a text that is JSON unchanged with bodyType json, and others as a JSON string", async () => {
+    const { id } = await shop();
+    const source = `export default async (shop, weir) => {
+  const post = (request) => weir.http(shop, { url: "/new", method: "POST", ...request });
+  for (const body of ["abc", "123", JSON.stringify("123"), '{"a":1}', 7, { a: "1" }]) await post({ body, bodyType: "json" });
+  await post({ body: '{"a":1}' });
+  await post({ body: '{"a":1}', headers: { "content-type": "application/json" } });
+}`;
+    await outputOf(source, { input: id, grants: { connections: [id] } });
+    const json = "application/json";
+    expect(peer.heard.map(({ body, headers }) => [body, headers["content-type"]])).toEqual([
+      ['"abc"', json],
+      ["123", json],
+      ['"123"', json],
+      ['{"a":1}', json],
+      ["7", json],
+      ['{"a":"1"}', json],
+      ['{"a":1}', "text/plain; charset=utf-8"],
+      ['{"a":1}', json],
+    ]);
+  });
+
   test("can access only what is granted", async () => {
     const [mine, other] = [await shop(), await shop()];
     const grants = { connections: [mine.id] };

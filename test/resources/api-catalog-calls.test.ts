@@ -151,6 +151,33 @@ describe("an endpoint, called by a run", () => {
     ]);
   });
 
+  test("has a body with the type of its value, whatever a text says, in what its header names", async () => {
+    const post = { method: "POST", path: "/any" };
+    const endpoints = [
+      { ...post, name: "json", bodyTemplate: "{{input.a}}" },
+      { ...post, name: "written", bodyTemplate: '{"a": {{input.a}}}' },
+      { ...post, name: "named", headers: { "Content-Type": "{{input.type}}" }, bodyTemplate: "{{input.a}}" },
+    ];
+    const { id } = await addShop({ endpoints });
+    const sent = async (name: string, args: object) => {
+      const run = await call({ apiId: id, endpoint: name, arguments: args });
+      expect([run.status, run.error]).toEqual(["completed", null]);
+      return [peer.heard.at(-1)?.body, peer.heard.at(-1)?.headers["content-type"]];
+    };
+    const json = "application/json";
+    for (const text of ["abc", "123", "null", '{"a":1}'])
+      expect(await sent("json", { a: text })).toEqual([JSON.stringify(text), json]);
+    expect(await sent("json", { a: { b: "1" } })).toEqual(['{"b":"1"}', json]);
+    expect(await sent("json", { a: 7 })).toEqual(["7", json]);
+    expect(await sent("written", { a: "7" })).toEqual(['{"a": 7}', json]);
+    expect(await sent("named", { a: "<a/>", type: "text/xml" })).toEqual(["<a/>", "text/xml"]);
+    expect(await sent("named", { a: "7", type: "application/merge-patch+json" })).toEqual([
+      '"7"',
+      "application/merge-patch+json",
+    ]);
+    expect(await sent("named", { a: "7" })).toEqual(['"7"', json]);
+  });
+
   test("formats the lists of a described form as the description says", async () => {
     const list = { type: "array", items: { type: "string" } };
     const properties = {

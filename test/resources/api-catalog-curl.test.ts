@@ -109,6 +109,12 @@ describe("the data of a curl command", () => {
     expect(warnings[0]).toContain("is in the file order.json");
   });
 
+  test("is any JSON if its type is JSON, and what is given isn't", async () => {
+    const type = "-H 'Content-Type: application/json'";
+    const { body } = await sent(`curl ${type} -d '{"id": $ID}' URL/orders`, { body: { id: 1 } });
+    expect(body).toBe('{"id":1}');
+  });
+
   test("keeps a field that occurs twice, in the query too", async () => {
     const both = await sent("curl -d a=x -d a=y 'URL/list?id=1&id=2'", { a: ["x", "y"], id: [1, 2] });
     expect([both.query, both.body]).toEqual(["?id=1&id=2", "a=x&a=y"]);
