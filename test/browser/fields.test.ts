@@ -413,6 +413,26 @@ test("the JSON of a definition keeps the numbers among its parameters", async ()
   expect((await save()).parameters).toEqual({ n: { $number: "9007199254740993" }, t: "9007199254740993" });
 });
 
+test("parameters as names and values keep their numbers", async () => {
+  const long = (digits: string) => ({ $number: digits });
+  const save = await openAction("duckdb_transform", {
+    sql: "SELECT $n AS n",
+    parameters: { n: 1, m: long("9007199254740995"), t: "9007199254740993" },
+    tests: [{ name: "none", sql: "SELECT 1 WHERE $a > 1", parameters: { a: 1 } }],
+  });
+  expect(await field("Parameters: value 2").inputValue()).toBe("9007199254740995");
+  await field("Parameters: value 1").first().fill("[9007199254740993, 1]");
+  await field("Parameters: value 2").fill("9007199254740997");
+  await field("Parameters: value 1").last().fill("12345678901234567.89");
+  const saved = await save();
+  expect(saved.parameters).toEqual({
+    n: [long("9007199254740993"), 1],
+    m: long("9007199254740997"),
+    t: "9007199254740993",
+  });
+  expect(saved.tests[0].parameters).toEqual({ a: long("12345678901234567.89") });
+});
+
 test("invalid JSON in a field is shown, and nothing is sent or published before it is fixed", async () => {
   const { page, weir, go, write } = seen;
   const json = { type: "object", properties: { opts: {} } };

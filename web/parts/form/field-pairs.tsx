@@ -1,11 +1,14 @@
 import { Plus, Trash2 } from "lucide-react";
-import { useState } from "react";
+import { useContext, useState } from "react";
+import type { Json } from "../../../src/base/json.ts";
+import { taggedNumber } from "../../../src/base/parameter-numbers.ts";
 import type { Schema } from "../../calls.ts";
 import { t } from "../../texts/text.ts";
 import { Button, IconButton } from "../base/button.tsx";
 import { refusing } from "../base/problem.ts";
 import { useUnsaved } from "../base/unsaved.tsx";
 import { TemplateText } from "../editor/template-text.tsx";
+import { FieldPath } from "./answer.ts";
 import { asObject, type FieldProps, Frame, messagesOf } from "./field-frame.tsx";
 import { Choice, yesOrNo } from "./field-scalar.tsx";
 import { aboutOf, allowsText, drawnAs, isAny, isScalar, titleOf } from "./schema.ts";
@@ -13,6 +16,8 @@ import { isSame, readField } from "./typed.ts";
 
 interface Pair {
   name: string;
+  /** Keys of the object in the request's body. */
+  path: readonly string[];
   /** Unchanged until the text is edited. */
   value: unknown;
   text: string;
@@ -20,21 +25,28 @@ interface Pair {
   isJson: boolean;
 }
 
-const pairOf = (name: string, value: unknown, hasText: boolean): Pair => ({
-  name,
-  value,
-  text: typeof value === "string" ? value : JSON.stringify(value),
-  isJson: typeof value !== "string" || !hasText,
-});
+function pairOf(name: string, value: unknown, path: readonly string[], hasText: boolean): Pair {
+  const isText = typeof value === "string";
+  const pair = {
+    name,
+    path,
+    value,
+    text: isText ? value : JSON.stringify(value),
+    isJson: !isText || !hasText,
+  };
+  const digits = { ...pair, text: String(taggedNumber(value as Json)) };
+  return isSame(readPair(digits).value, value) ? digits : pair; // {"$number": "…"}, as it is stored
+}
+
+const readPair = ({ name, path, text, isJson }: Pair) =>
+  isJson ? readField(text, [...path, name]) : { value: text, problem: null };
 
 const objectOf = (pairs: readonly Pair[]) =>
   Object.fromEntries(pairs.filter(({ name }) => name !== "").map(({ name, value }) => [name, value]));
 
-const problemOf = ({ text, isJson }: Pair) => (isJson ? readField(text).problem : null);
-
 /** The pair after a change of its text or type. An invalid text changes no value. */
 function edited(pair: Pair): Pair {
-  const { value = "", problem } = pair.isJson ? readField(pair.text) : { value: pair.text, problem: null };
+  const { value = "", problem } = readPair(pair);
   return problem === null ? { ...pair, value } : pair;
 }
 
@@ -45,7 +57,7 @@ function nameFault(pairs: readonly Pair[], at: number): string | null {
 }
 
 const hasFault = (pairs: readonly Pair[]) =>
-  pairs.some((pair, at) => nameFault(pairs, at) !== null || problemOf(pair) !== null);
+  pairs.some((pair, at) => nameFault(pairs, at) !== null || readPair(pair).problem !== null);
 
 /** Options of the values. Null if they are typed. */
 function optionsOf(of: Schema) {
@@ -55,13 +67,14 @@ function optionsOf(of: Schema) {
 
 /** An object with arbitrary names, such as headers. It changes only while all of its names and values can be used. */
 export function Pairs({ name, schema, value, faults, onChange, of }: FieldProps & { of: Schema }) {
+  const path = useContext(FieldPath);
   const hasText = allowsText(of);
   /** Pairs as written, and the object to which they belong. */
   const [written, setWritten] = useState({ pairs: [] as readonly Pair[], object: {} });
   // Other parts of the form can change the value too.
   const pairs = isSame(written.object, asObject(value))
     ? written.pairs
-    : Object.entries(asObject(value)).map(([key, each]) => pairOf(key, each, hasText));
+    : Object.entries(asObject(value)).map(([key, each]) => pairOf(key, each, path, hasText));
   useUnsaved(hasFault(pairs));
   const put = (next: readonly Pair[]) => {
     if (hasFault(next)) return setWritten({ pairs: next, object: asObject(value) });
@@ -81,7 +94,7 @@ export function Pairs({ name, schema, value, faults, onChange, of }: FieldProps 
           icon={Plus}
           onClick={() =>
             setWritten({
-              pairs: [...pairs, { name: "", value: "", text: "", isJson: isAny(of) || !hasText }],
+              pairs: [...pairs, { name: "", path, value: "", text: "", isJson: isAny(of) || !hasText }],
               object: asObject(value),
             })
           }
@@ -122,7 +135,7 @@ interface PairProps {
 }
 
 function PairFields({ title, number, pair, of, nameFault, onChange, onRemove }: PairProps) {
-  const problem = problemOf(pair);
+  const { problem } = readPair(pair);
   const options = optionsOf(of);
   const hasTypes = options === null && allowsText(of) && (!isScalar(of) || pair.isJson);
   const value = {

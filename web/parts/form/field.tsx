@@ -3,7 +3,7 @@ import { useContext, useRef, useState } from "react";
 import type { Schema } from "../../calls.ts";
 import { t } from "../../texts/text.ts";
 import { Button, IconButton } from "../base/button.tsx";
-import { AddsDefaults, IsAnswer } from "./answer.ts";
+import { AddsDefaults, FieldPath, IsAnswer } from "./answer.ts";
 import { Choices, TimeField } from "./field-answer.tsx";
 import { asObject, type FieldProps, Frame, messagesOf } from "./field-frame.tsx";
 import { JsonField } from "./field-json.tsx";
@@ -27,6 +27,15 @@ const WITH_TEXT: readonly Drawn["as"][] = ["choice", "number", "time", "text", "
 
 /** A field of a generated form, as its schema requires. */
 export function Field(field: FieldProps) {
+  const path = useContext(FieldPath);
+  return (
+    <FieldPath value={[...path, field.name]}>
+      <Drawing {...field} />
+    </FieldPath>
+  );
+}
+
+function Drawing(field: FieldProps) {
   const { name, schema, onChange } = field;
   const isAnswer = useContext(IsAnswer);
   const drawn = drawnAs(name, schema, isAnswer);

@@ -3,7 +3,7 @@ import type { Fault } from "../../api.ts";
 import type { Schema } from "../../calls.ts";
 import { t } from "../../texts/text.ts";
 import { Coded } from "../base/coded.tsx";
-import { AddsDefaults, IsAnswer } from "./answer.ts";
+import { AddsDefaults, FieldPath, IsAnswer } from "./answer.ts";
 import { Field } from "./field.tsx";
 import { isShort, propertiesOf, requiredOf } from "./schema.ts";
 
@@ -62,6 +62,7 @@ export function SchemaForm({ schema, value, onChange, faults = [], at, minor = [
       />
     </div>
   );
+  const path = at.slice(1).filter((key) => !/^\d+$/.test(key));
   const more = fields.filter(([name]) => isMinor(name));
   const isSet = more.filter(([name]) => value[name] !== undefined).length;
   return (
@@ -77,18 +78,20 @@ export function SchemaForm({ schema, value, onChange, faults = [], at, minor = [
           </ul>
         </div>
       )}
-      <div className={GRID}>{fields.filter(([name]) => !isMinor(name)).map(draw)}</div>
-      {more.length > 0 && (
-        <details
-          className="rounded-md border border-line"
-          open={more.some(([name]) => below.some(({ loc }) => loc[0] === name)) || undefined}
-        >
-          <summary className="px-3 py-2 text-sm text-soft hover:text-ink">
-            {isSet > 0 ? t("More settings ({count} set)", { count: isSet }) : t("More settings")}
-          </summary>
-          <div className={`border-t border-line p-3 ${GRID}`}>{more.map(draw)}</div>
-        </details>
-      )}
+      <FieldPath value={path}>
+        <div className={GRID}>{fields.filter(([name]) => !isMinor(name)).map(draw)}</div>
+        {more.length > 0 && (
+          <details
+            className="rounded-md border border-line"
+            open={more.some(([name]) => below.some(({ loc }) => loc[0] === name)) || undefined}
+          >
+            <summary className="px-3 py-2 text-sm text-soft hover:text-ink">
+              {isSet > 0 ? t("More settings ({count} set)", { count: isSet }) : t("More settings")}
+            </summary>
+            <div className={`border-t border-line p-3 ${GRID}`}>{more.map(draw)}</div>
+          </details>
+        )}
+      </FieldPath>
     </div>
   );
 }

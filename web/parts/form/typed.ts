@@ -17,11 +17,11 @@ export function toNumber(text: string): unknown {
 export const isSame = (one: unknown, other: unknown): boolean =>
   JSON.stringify(one) === JSON.stringify(other);
 
-/** Parses text as JSON. Empty text means no value, and a bare template or word is a string. */
-export function readField(text: string): { value: unknown; problem: string | null } {
+/** Parses text as JSON for the field `at` of a body. Empty text means no value, and a bare template or word is a string. */
+export function readField(text: string, at: readonly string[]): { value: unknown; problem: string | null } {
   if (text.trim() === "") return { value: undefined, problem: null };
   try {
-    return { value: readJson(text), problem: null };
+    return { value: readJson(text, at), problem: null };
   } catch (error) {
     if (/^[^[{"]/.test(text.trim()) || /^\{\{.*\}\}$/s.test(text.trim()))
       return { value: text.trim(), problem: null };
