@@ -79,7 +79,7 @@ test("a query with parameters runs, is charted, saved with its chart, and opened
 });
 
 test("a number typed for a parameter is compared as that number", async () => {
-  const { page, go, write } = seen;
+  const { page, weir, go, heading, write } = seen;
   await go("/sql");
   await page.getByRole("button", { name: "New tab" }).click();
   await write("SQL", "SELECT greatest($p, 9) AS top, typeof($q) AS type");
@@ -94,6 +94,21 @@ test("a number typed for a parameter is compared as that number", async () => {
   const result = page.getByRole("region", { name: "Result" });
   await result.getByText("10.5", { exact: true }).waitFor();
   await result.getByText("BIGINT", { exact: true }).waitFor();
+
+  await page.getByRole("button", { name: "Add to dashboard" }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByLabel("Dashboard", { exact: true }).selectOption("New dashboard");
+  await dialog.getByLabel("Name").fill("Long");
+  await dialog.getByLabel("Panel title").fill("Number");
+  await dialog.getByRole("button", { name: "Add to dashboard" }).click();
+  await heading("Long");
+  await page.getByText("BIGINT", { exact: true }).waitFor();
+  const [{ panels }] = (await weir.owner("GET", "/api/v1/dashboards?q=long")).body.dashboards;
+  expect(panels[0].parameters).toEqual({ p: 10.5, q: { $number: "9007199254740993" } });
+  await page.getByRole("link", { name: "Open SQL of Number" }).click();
+  await heading("SQL");
+  expect(await page.getByLabel("Value of q").inputValue()).toBe("9007199254740993");
+  expect(await page.getByLabel("Type of q").inputValue()).toBe("number");
 });
 
 test("a dashboard panel opens its SQL with the filters' values", async () => {

@@ -1,4 +1,6 @@
+import type { Json, JsonObject } from "../../../src/base/json.ts";
 import { fromDigits, NumberText } from "../../../src/base/json-numbers.ts";
+import { taggedNumber, withStoredNumbers } from "../../../src/base/parameter-numbers.ts";
 import type { SavedQuery } from "../../calls.ts";
 import { t } from "../../texts/text.ts";
 
@@ -28,18 +30,20 @@ export const namesIn = (sql: string): string[] => [
   ...new Set([...sql.replace(QUOTED, " ").matchAll(NAME)].map(([, name = ""]) => name)),
 ];
 
-export const textOf = (value: unknown): string =>
-  value === null || value === undefined
-    ? ""
-    : typeof value === "object"
-      ? JSON.stringify(value)
-      : String(value);
+export function textOf(value: unknown): string {
+  if (value === null || value === undefined) return "";
+  const digits = taggedNumber(value as Json);
+  if (digits !== undefined) return textOf(digits);
+  return typeof value === "object" ? JSON.stringify(value) : String(value);
+}
 
 /** Type of a given value. */
-export const typeOf = (value: unknown): Type =>
-  typeof value === "number" ? "number" : typeof value === "boolean" ? "boolean" : "text";
+export function typeOf(value: unknown): Type {
+  if (typeof value === "number" || taggedNumber(value as Json) !== undefined) return "number";
+  return typeof value === "boolean" ? "boolean" : "text";
+}
 
-/** The value to store. A number beyond doubles is stored as text. */
+/** The default to store. A number beyond doubles is stored as text, next to its type. */
 export function valueOfText(parameter: Parameter): string | number | boolean | null {
   const value = exactValue(parameter);
   return value instanceof NumberText ? value.text : value;
@@ -56,10 +60,10 @@ function exactValue({ type, text }: Parameter): string | number | boolean | Numb
 
 const NO_VALUE: Parameter = { type: "text", text: "" };
 
-/** Values of the parameters in the SQL, to store. */
-export const valuesFor = (sql: string, parameters: Readonly<Record<string, Parameter>>) =>
-  Object.fromEntries(namesIn(sql).map((name) => [name, valueOfText(parameters[name] ?? NO_VALUE)]));
-
 /** Values of the parameters in the SQL, to run it. */
 export const exactValuesFor = (sql: string, parameters: Readonly<Record<string, Parameter>>) =>
   Object.fromEntries(namesIn(sql).map((name) => [name, exactValue(parameters[name] ?? NO_VALUE)]));
+
+/** Values of the parameters in the SQL, to store them in a panel. */
+export const panelValuesFor = (...of: Parameters<typeof exactValuesFor>) =>
+  withStoredNumbers(exactValuesFor(...of) as JsonObject, ["panels", "parameters"]) as JsonObject;

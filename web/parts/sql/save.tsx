@@ -7,7 +7,7 @@ import { Button } from "../base/button.tsx";
 import { Dialog } from "../base/dialog.tsx";
 import { TextField } from "../base/labelled.tsx";
 import type { NewPanel } from "../dashboards/adding.ts";
-import { namesIn, type Parameter, valueOfText, valuesFor } from "./parameters.ts";
+import { namesIn, type Parameter, panelValuesFor, valueOfText } from "./parameters.ts";
 import { type Tab, tabOf, textOfTab } from "./tabs.ts";
 
 const NONE: Parameter = { type: "text", text: "" };
@@ -30,7 +30,7 @@ export function panelOf(tab: Tab): NewPanel {
   const chart = view === "chart" ? tab.chart : null;
   if (saved && saved.text === textOfTab(tab))
     return { title, sql: null, queryId: saved.id, parameters: {}, chart };
-  return { title, sql, queryId: null, parameters: valuesFor(sql, parameters), chart };
+  return { title, sql, queryId: null, parameters: panelValuesFor(sql, parameters), chart };
 }
 
 /** Opens a saved query in a tab. */
