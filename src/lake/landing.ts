@@ -107,8 +107,8 @@ interface FileColumns {
   table: readonly Column[];
 }
 
-/** Names of stamps that columns of the file have, but can't be. */
-async function unfitStamps(
+/** Names of stamps that columns of a file have, but can't be. */
+export async function unfitStamps(
   session: SqlSession,
   { relation, columns, stamp, table }: FileColumns,
 ): Promise<string[]> {

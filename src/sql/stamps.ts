@@ -2,7 +2,7 @@ import type { NamedColumn } from "./column-names.ts";
 import type { Column, Stamp } from "./contract.ts";
 
 /** The column that identifies a row. */
-const ROW_ID = "_dlt_id";
+export const ROW_ID = "_dlt_id";
 
 /**
  * Names of stamps that columns of the data have, but can't be: they aren't text, spell it otherwise, or had another

@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { contextFor } from "../../src/context.ts";
+import { loadTable } from "../support/lake.ts";
 import { startReceiver } from "../support/receiver.ts";
 import { deepTest } from "../support/scale.ts";
 import {
@@ -548,17 +550,11 @@ describe("a transform's rows", () => {
   });
 
   test("replace a table whose IDs came from its data, as the error of an append advises", async () => {
-    const folder = await connectFolder(data.owner, "numbered");
-    await data.transform({
-      sql: "SELECT n AS _dlt_id FROM range(3) t(n)",
-      output: { connectionId: folder, path: "/numbered.parquet", format: "parquet" },
-    });
-    const sync = await data.end("file_sync", {
-      source: { connectionId: folder, path: "/" },
-      destination: { connectionId: "lake", path: "/marts/numbered" },
-      mode: "copy",
-    });
-    expect([sync.status, sync.error]).toEqual(["completed", null]);
+    const { app, ids: own } = data.app;
+    const actor = { type: "user", id: own.userId } as const;
+    const of = { organizationId: own.organizationId, role: "owner", actor, correlationId: "old" } as const;
+    const select = "SELECT n AS _dlt_id FROM range(3) t(n)";
+    await loadTable(contextFor(app, of), { layer: "marts", dataset: "numbered", table: "numbered", select });
     expect(await ids("numbered")).toEqual({ n: 3, ids: 3, type: "BIGINT" });
     const more = { sql: "SELECT 9 AS n", output: { ...append, dataset: "numbered" } };
     const { error } = await data.end("duckdb_transform", more);

@@ -226,6 +226,54 @@ deepTest("tables of the lake are copied as their Parquet files", async () => {
   expect(none.error.code).toBe("not_found");
 });
 
+test("each row of a synced table has an ID of its own, and a _dlt_id of its file only if that identifies it", async () => {
+  const from = await bucket(data, s3);
+  const put = async (name: string, select: string) =>
+    from.putRaw(`in/${name}.parquet`, await parquet(select));
+  const { result, run } = await sync(data, {
+    source: { connectionId: from.id, path: "/in" },
+    destination: { connectionId: "lake", path: "/raw/identified" },
+  });
+  const given = (table: string) =>
+    data.rows(
+      `SELECT n, _dlt_id_2::VARCHAR AS given, _dlt_id LIKE '%-%-%' AS own FROM raw.identified__${table} ORDER BY n`,
+    );
+  const all = async (table: string) =>
+    (
+      await data.rows(
+        `SELECT count(*) AS n, count(DISTINCT _dlt_id) AS ids, any_value(typeof(_dlt_id)) AS type FROM raw.identified__${table}`,
+      )
+    )[0];
+  await put("numbers/a", "SELECT n, n AS _dlt_id FROM range(2) t(n)");
+  await put("twice/a", "SELECT n, 'x' AS _dlt_id FROM range(2) t(n)");
+  await put("gaps/a", "SELECT n, CASE n WHEN 0 THEN 'x' END AS _dlt_id FROM range(2) t(n)");
+  await put("good/a", "SELECT n, 'x' || n AS _dlt_id FROM range(2) t(n)");
+  await put("good/b", "SELECT n + 2 AS n, 'x' || n AS _dlt_id FROM range(2) t(n)");
+  await put("other/a", "SELECT n, 'x' || n AS _dlt_id FROM range(2) t(n)");
+  const first = await run();
+  expect([first.status, first.result.failed]).toEqual(["completed", []]);
+  const warning = 'Column "_dlt_id" is called _dlt_id_2, because each row has its own _dlt_id.';
+  expect(await data.logs(first.id)).toContain(warning);
+  for (const table of ["numbers", "twice", "gaps"])
+    expect(await all(table)).toEqual({ n: 2, ids: 2, type: "VARCHAR" });
+  expect(await given("numbers")).toEqual([
+    { n: 0, given: "0", own: true },
+    { n: 1, given: "1", own: true },
+  ]);
+  expect((await given("twice")).map((row) => row.given)).toEqual(["x", "x"]);
+  expect((await given("gaps")).map((row) => row.given)).toEqual(["x", null]);
+  expect(await all("good")).toEqual({ n: 4, ids: 4, type: "VARCHAR" });
+  expect((await given("good")).filter(({ own }) => own)).toHaveLength(2);
+  expect(await data.rows("SELECT _dlt_id FROM raw.identified__other ORDER BY n")).toEqual([
+    { _dlt_id: "x0" },
+    { _dlt_id: "x1" },
+  ]);
+
+  await put("numbers/b", "SELECT n + 2 AS n, n + 7 AS _dlt_id FROM range(2) t(n)");
+  expect(await result()).toMatchObject({ copied: 1, skipped: 6, failed: [] });
+  expect((await given("numbers")).map((row) => row.given)).toEqual(["0", "1", "7", "8"]);
+});
+
 deepTest(
   "Parquet files are loaded into a dataset, all at once, replaced and removed as at the source",
   async () => {

@@ -12,12 +12,14 @@ import { arrivedAt, arrivedPart, nameFault } from "../../lake/names.ts";
 import { lossOf, type ParquetColumn, parquetColumns } from "../../lake/parquet-source.ts";
 import type { Opened, TreeFile } from "../../providers/contract-tree.ts";
 import { exactly, readChunks } from "../../providers/files/streams.ts";
+import { renameWarnings } from "../../sql/column-names.ts";
 import type { Column, SqlFile, SqlSession } from "../../sql/contract.ts";
 import { parquet, quoteName, quoteText } from "../../sql/text.ts";
 import type { ManifestEntry, RunContext } from "../contract.ts";
 import { folderValues, lostValuesSentence } from "../extract/folder-values.ts";
 import { commonType } from "../extract/types.ts";
 import { lakePathFault, partsOf } from "./definition.ts";
+import { columnNames, type TableFile } from "./lake-names.ts";
 import type { Target, Written } from "./sides.ts";
 
 /** Changes of a load to one table so far. */
@@ -93,6 +95,13 @@ export async function openLakeTarget(ctx: RunContext, path: string): Promise<Tar
     }
   };
 
+  const warnOfNames = (columns: readonly Column[]) => {
+    for (const text of renameWarnings(columns.map(({ name, source = name }) => ({ name, source })))) {
+      if (!warned.has(text)) ctx.log("warn", text);
+      warned.add(text);
+    }
+  };
+
   return {
     home: `lake:/${partsOf(path)
       .map((part) => `${part}/`)
@@ -136,9 +145,11 @@ export async function openLakeTarget(ctx: RunContext, path: string): Promise<Tar
     copy: async () => null,
 
     async put(below, opened, size): Promise<Written> {
-      const { sheet, columns, size: read } = await workshop.take(below, opened, size);
       const table = tableOf(below);
+      const before = draftOf(table).columns;
+      const { sheet, columns, size: read } = await workshop.take({ below, table, before }, opened, size);
       warnOfLostValues(below, columns);
+      warnOfNames(columns);
       unite(draftOf(table).columns, columns);
       const stored = { ...sheet, part: arrivedPart(inDataset(below)) };
       const file = await ctx.lake.add({ layer, dataset, table, loadId: ctx.run.id }, stored);
@@ -207,24 +218,32 @@ function openWorkshop(ctx: RunContext) {
   let previous: Promise<unknown> = Promise.resolve();
   let count = 0;
 
-  async function read(path: string, number: number): Promise<{ sheet: SqlFile; columns: Column[] }> {
+  async function read(
+    path: string,
+    number: number,
+    file: TableFile,
+  ): Promise<{ sheet: SqlFile; columns: Column[] }> {
     const folder = await ctx.workFolder();
     session ??= ctx.sql.session({ folders: [folder], signal: ctx.signal });
     const sql = await session;
     const found = await parquetColumns(sql, path);
     const loss = lossOf(found);
     if (loss !== null) throw new AppError("bad_request", `It ${loss} Load it with an extract.`);
-    const columns = found.map(({ name, type }) => ({ name, dataType: type, nullable: true }));
-    const isKept = await keepsTypes(sql, path, found);
-    const lacking = stamps(ctx.run.id, number).filter(
-      ({ name }) => !columns.some((column) => column.name.toLowerCase() === name),
-    );
+    const stamp = stamps(ctx.run.id, number);
+    const names = await columnNames(sql, { path, found, stamp, file });
+    const columns = found.map(({ name: source, type }, at) => {
+      const name = names[at] ?? source;
+      return { name, dataType: type, nullable: true, ...(name === source ? {} : { source }) };
+    });
+    const isKept =
+      names.every((name, at) => name === found[at]?.name) && (await keepsTypes(sql, path, found));
+    const lacking = stamp.filter(({ name }) => !columns.some((column) => column.name.toLowerCase() === name));
     if (lacking.length === 0 && isKept) {
       const [row] = await sql.run(`SELECT count(*) AS n FROM ${parquet([path])}`);
       return { sheet: { path, rows: Number(row?.n), bytes: (await stat(path)).size }, columns };
     }
     const values = [
-      ...found.map(({ name, sql: value }) => `${value} AS ${quoteName(name)}`),
+      ...found.map(({ sql: value }, at) => `${value} AS ${quoteName(names[at] ?? "")}`),
       ...lacking.map(({ name, sql: value }) => `${value} AS "${name}"`),
     ].join(", ");
     const out = join(folder, `stamped-${number}`);
@@ -238,12 +257,12 @@ function openWorkshop(ctx: RunContext) {
   }
 
   return {
-    async take(path: string, { bytes }: Opened, size: number | null) {
+    async take(file: TableFile, { bytes }: Opened, size: number | null) {
       const number = ++count;
       const arrived = join(await ctx.workFolder(), `taken-${number}.parquet`);
-      const chunks = readChunks(exactly(bytes, size, path), ctx.signal);
+      const chunks = readChunks(exactly(bytes, size, file.below), ctx.signal);
       await pipeline(Readable.from(chunks), createWriteStream(arrived), { signal: ctx.signal });
-      const mine = previous.then(() => read(arrived, number));
+      const mine = previous.then(() => read(arrived, number, file));
       previous = mine.catch(() => undefined); // the next one in the queue doesn't depend on how this one ended
       try {
         const taken = await mine;
