@@ -93,6 +93,9 @@ describe("CSV", () => {
       'a,b\r\n1,\r\n,"{""c"":[1]}"',
     );
     expect(evaluated('csv.text([{"a": "", "b": null}, {"b": ""}])')).toBe('a,b\r\n"",\r\n,""');
+    expect(evaluated('csv.text([{"a": null}, {"a": 1}])')).toBe('a\r\n""\r\n1');
+    expect(evaluated('csv.text([[null], ["x"]])')).toBe('""\r\nx');
+    expect(evaluated('csv.parse(csv.text([{"a": 1}, {"a": null}]))')).toEqual([{ a: "1" }, { a: "" }]);
     expect(evaluated('csv.text([{"a": "=1+1"}])')).toBe("a\r\n=1+1");
     expect(evaluated('csv.text([{"a": "=1+1"}], {"safe": true})')).toBe("a\r\n'=1+1");
     expect(evaluated('csv.text([{"a": 1, "b": 2}], {"columns": ["b"], "delimiter": ";"})')).toBe("b\r\n2");

@@ -111,7 +111,7 @@ export const csvFunctions: Definitions = {
   "csv.text": {
     takes: "rows, options?",
     about:
-      'Formats rows as CSV with a header: objects, with all their names or `{"columns": […]}`, or lists. Nested objects are JSON, null is empty, and an empty text is `""`. `{"safe": true}` quotes what spreadsheets would read as a formula. Other options: `{"header": false}` and `{"delimiter": ";"}`.',
+      'Formats rows as CSV with a header: objects, with all their names or `{"columns": […]}`, or lists. Nested objects are JSON, null is empty, and an empty text is `""`, as is null in a single column. `{"safe": true}` quotes what spreadsheets would read as a formula. Other options: `{"header": false}` and `{"delimiter": ";"}`.',
     examples: [
       ['csv.text([{"a": 1, "b": "x,y"}])', '"a,b\\r\\n1,\\"x,y\\""'],
       ["csv.text([[1, 2], [3, null]])", '"1,2\\r\\n3,"'],
@@ -127,6 +127,7 @@ export const csvFunctions: Definitions = {
         return names.map((name) => cellOf(fields.get(name), safe, tools));
       });
       const head = header && names.length > 0 ? [names] : [];
+      for (const row of cells) if (row.length === 1 && row[0] === null) row[0] = ""; // an empty line is no row
       const quotes = (cell: unknown) => cell === "";
       return Papa.unparse([...head, ...cells], { delimiter, newline: "\r\n", quotes });
     },
