@@ -65,7 +65,8 @@ export function copyInto(
 ): string {
   const layout =
     partitionBy.length > 0
-      ? `PARTITION_BY (${partitionBy.map(quoteName).join(", ")}), WRITE_PARTITION_COLUMNS true`
+      ? // NULL and the text __HIVE_DEFAULT_PARTITION__ have the same folder: without an ID, their files would be one
+        `PARTITION_BY (${partitionBy.map(quoteName).join(", ")}), WRITE_PARTITION_COLUMNS true, FILENAME_PATTERN '{uuid}'`
       : `FILE_SIZE_BYTES ${isPassing ? PASSING_FILE_BYTES : FILE_BYTES}`;
   const level = isQuick ? ", COMPRESSION_LEVEL 1" : "";
   const speed = isPassing ? "COMPRESSION lz4, DICTIONARY_SIZE_LIMIT 1" : `COMPRESSION zstd${level}`;

@@ -107,6 +107,45 @@ test("partitions produce files with one value each", async () => {
   ]);
 });
 
+test("rows without a partition's value are kept, merged, counted and exported, whatever other values there are", async () => {
+  const texts = ["NULL", "null", "", "__HIVE_DEFAULT_PARTITION__", "..", "a/b=c"];
+  const values = [null, null, ...texts].map((text) => (text === null ? "NULL" : `'${text}'`));
+  const sql = (from = 0) =>
+    `SELECT i - 1 AS id, ([${values}])[i] AS p, ${from} AS v FROM range(1, ${values.length + 1}) t(i) WHERE i > ${from}`;
+  const into = output("nulls", { partitionBy: ["p"] });
+  const total =
+    "SELECT count(*) AS n, count(DISTINCT id) AS ids, count(*) FILTER (p IS NULL) AS none, sum(v) AS v";
+  const counted = (table = "marts.nulls") => data.rows(`${total} FROM ${table}`);
+  expect(await data.transform({ sql: sql(), output: into })).toMatchObject({ rows: 8, output: { files: 7 } });
+  expect(await counted()).toEqual([{ n: 8, ids: 8, none: 2, v: 0 }]);
+  expect(await data.sums("marts", "nulls")).toMatchObject({ rows: 8, files: 7 });
+  const merge = { ...into, writeDisposition: "merge", primaryKey: ["id"] };
+  const rows = `${sql(1)} UNION ALL SELECT 8, NULL, 1`;
+  expect(await data.transform({ sql: rows, output: merge })).toMatchObject({ rows: 8 });
+  expect(await counted()).toEqual([{ n: 9, ids: 9, none: 3, v: 8 }]);
+  expect((await data.rows("SELECT p FROM marts.nulls WHERE id < 8 ORDER BY id")).map(({ p }) => p)).toEqual([
+    null,
+    null,
+    ...texts,
+  ]);
+
+  const folder = await connectFolder(data.owner, "nulls");
+  const copy = async (source: object, destination: object) =>
+    expect((await data.end("file_sync", { source, destination })).result).toMatchObject({ failed: [] });
+  await copy({ connectionId: "lake", path: "/marts/nulls" }, { connectionId: folder, path: "/out" });
+  await copy(
+    { connectionId: folder, path: "/out/nulls" },
+    { connectionId: "lake", path: "/raw/nulls/nulls" },
+  );
+  expect(await counted("raw.nulls")).toEqual([{ n: 9, ids: 9, none: 3, v: 8 }]);
+  const extract = await data.extract(folder, {
+    dataset: "read",
+    resources: [{ name: "t", spec: "out/**/*.parquet" }],
+  });
+  expect(await extract.result()).toMatchObject({ rows: 9 });
+  expect(await counted("raw.read__t")).toEqual([{ n: 9, ids: 9, none: 3, v: 8 }]);
+});
+
 test("templates in SQL are values, whatever they contain", async () => {
   const attacks = [
     "Bern' or '1'='1",
