@@ -247,16 +247,31 @@ async function materialize(
   statement.destroySync();
   const { table = [], stamp = [] } = job.options;
   const aside = unlikeStamps(withNames(columns, table), stamp, table);
-  for (let round = 0; ; round++) {
-    const named = withNames(columns, table, aside);
+  for (let round = 0, rows = { text, columns }; ; round++) {
+    const named = withNames(rows.columns, table, aside);
     const types = named.map((column) => storedTypes(column, job.options.table ?? null));
     const written = await asWideAsNeeded(types, (types, attempt) =>
-      write(connection, job, text, named, { types, folder: `${round}-${attempt}` }),
+      write(connection, job, rows.text, named, { types, folder: `${round}-${attempt}` }),
     );
     const unfit = await unfitStamps(connection, likeStamps(named, stamp), written.files ?? []);
     if (unfit.length === 0) return { ...written, warnings: renameWarnings(named) };
     aside.push(...unfit);
+    rows = rowsIn(written, named);
   }
+}
+
+/** The written rows, to be written again: the SQL could take long, or return other rows. */
+function rowsIn({ files = [], columns = [] }: StatementResult, named: readonly (Column & NamedColumn)[]) {
+  const types = new Map(columns.map(({ name, dataType }) => [name, dataType]));
+  const names = named.map(({ name }) => quoteName(name)).join(", ");
+  return {
+    text: `SELECT ${names} FROM ${parquet(files.map(({ path }) => path))}`,
+    columns: named.map(({ name, source, ...column }) => ({
+      ...column,
+      name: source,
+      dataType: types.get(name) ?? column.dataType,
+    })),
+  };
 }
 
 /** Which of the columns in the written files can't be what they are called. */
@@ -345,7 +360,6 @@ const COPY_PARTS: ReadonlySet<StatementType> = new Set([
   StatementType.TRANSACTION,
 ]);
 
-/** The columns of the written file, which may differ from those of the statement. */
 /** The statement's columns with names that a file or table can have. */
 function withNames(
   columns: readonly Column[],

@@ -70,6 +70,23 @@ describe("materialize", () => {
     ]);
   });
 
+  test("executes the SQL once if its IDs turn out to be none", async () => {
+    const { columns, files, warnings } = await materialize(
+      "CREATE TEMP SEQUENCE s; SELECT nextval('s') AS n, 'x' AS _dlt_id, '{\"a\":1}'::JSON AS j FROM range(2) -- x",
+      { stamp: [{ name: "_dlt_id", sql: "'own' || row_number() OVER ()" }] },
+    );
+    expect(columns.map(({ name, dataType, source }) => `${name} ${dataType} ${source}`)).toEqual([
+      "n BIGINT n",
+      "_dlt_id_2 VARCHAR _dlt_id",
+      "j JSON j",
+      "_dlt_id VARCHAR undefined",
+    ]);
+    expect(warnings).toHaveLength(1);
+    expect(await read(files)).toEqual(
+      [1, 2].map((n) => ({ n, _dlt_id_2: "x", j: { a: 1 }, _dlt_id: `own${n}` })),
+    );
+  });
+
   test("splits files by value, which stays in the rows, and stops at a limit", async () => {
     const split = await materialize("FROM raw.numbers", { partitionBy: ["half"] });
     expect(split.files.map((f) => f.rows)).toEqual([3, 3]);
