@@ -143,6 +143,18 @@ const BY_INDEX = {
   enable_mergejoin: "off",
 };
 
+/**
+ * Values that statements are written for, whatever the server's defaults are. A stricter isolation level would read
+ * what was there before the transaction got the writer's lock.
+ */
+const EXPECTED = {
+  default_transaction_isolation: "read committed",
+  standard_conforming_strings: "on",
+  extra_float_digits: 1,
+  DateStyle: "ISO",
+  TimeZone: "UTC",
+};
+
 /** Settings of a connection. */
 interface Heard {
   onnotify(channel: string, text: string): void;
@@ -162,6 +174,7 @@ export function connect(options: PostgresOptions, heard?: Heard): Sql {
     );
   const settings: Record<string, string | number | boolean> = {
     application_name: "weir",
+    ...EXPECTED,
     default_transaction_read_only: true,
     statement_timeout: STATEMENT_MS,
     lock_timeout: LOCK_MS,

@@ -280,6 +280,46 @@ test("a wrong password and an unreachable server are reported without the passwo
   await token.close();
 });
 
+test("defaults of the database for transactions and values change nothing", async () => {
+  await using place = postgresPlace();
+  const { name } = await place.made;
+  const { sql: owner } = await sharedPostgres();
+  for (const [setting, value] of [
+    ["default_transaction_isolation", "serializable"],
+    ["extra_float_digits", "0"],
+    ["standard_conforming_strings", "off"],
+    ["timezone", "Asia/Kathmandu"],
+    ["datestyle", "German"],
+  ])
+    await owner.unsafe(`ALTER DATABASE ${name} SET ${setting} = '${value}'`);
+  const [one, other] = [await place.open(), await place.open()];
+  const add = (store: typeof one) =>
+    store.write(async (db) => {
+      const rows = await db.select().from(trail);
+      await db.insert(trail).values({ seq: rows.length + 1, what: String.raw`a\b'c` });
+    });
+  await Promise.all(Array.from({ length: 40 }, (_, n) => add(n % 2 ? one : other)));
+  expect(await one.db.select().from(trail).orderBy(trail.seq)).toEqual(
+    Array.from({ length: 40 }, (_, n) => ({ seq: n + 1, what: String.raw`a\b'c` })),
+  );
+  await one.write((db) => insertNote(db, { ...note("a"), ratio: 0.1 + 0.2 }));
+  expect(await one.db.select({ ratio: notes.ratio }).from(notes)).toEqual([{ ratio: 0.1 + 0.2 }]);
+  const row = await one.db.get<{ now: string }>(sql`select strftime('%Y-%m-%dT%H:%M:%fZ', 'now') as now`);
+  expect(Math.abs(Date.parse(row?.now ?? "") - Date.now())).toBeLessThan(60_000);
+  await Promise.all([one.close(), other.close()]);
+});
+
+test("a database whose encoding isn't UTF8 is rejected", async () => {
+  const { sql: owner } = await sharedPostgres();
+  const { name, url } = await makeDatabase();
+  await owner.unsafe(`DROP DATABASE ${name}`);
+  await owner.unsafe(`CREATE DATABASE ${name} ENCODING 'LATIN1' TEMPLATE template0`);
+  expect(await thrownBy(() => openRemoteStore({ url, migrations: MIGRATIONS }))).toMatchObject({
+    code: "unavailable",
+    message: "The database's encoding is LATIN1. Create it with ENCODING 'UTF8'.",
+  });
+});
+
 test("a user that can't create tables is told what it lacks, by the first start and by a check of the database", async () => {
   const { url, name } = await makeDatabase();
   await (await openRemoteStore({ url, migrations: MIGRATIONS })).close();
