@@ -153,17 +153,25 @@ const MAX_REQUEST_BYTES = 1024 ** 3 + 1024 ** 2;
 /** Seconds that a connection can be silent. Streams request more. */
 const IDLE_SECONDS = 60;
 
+const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"] as const;
+
 /** A server for `app` with these operations, not listening yet. */
 export function server(app: App, served: readonly Operation[] = operations) {
   const base = basePathOf(app.config);
   const router = routerBelow(base);
   const answer = openAnswer(app);
   const routes: Record<string, Record<string, Bun.Serve.Handler<Bun.BunRequest, Peer, Response>>> = {};
+  const refuse = (request: Request, peer: Peer) => {
+    arrivals.set(request, { app, peer, answer });
+    return refused(request, null);
+  };
+  // otherwise, GET /api-catalog/discover would be GET /api-catalog/{api_id}
+  const others = Object.fromEntries(METHODS.map((method) => [method, refuse]));
   for (const operation of served) {
     for (const pattern of patternsOf(operation, base)) {
       if (pattern.endsWith("*")) continue; // Bun doesn't pass the part that `*` matches
       routes[pattern] = {
-        ...routes[pattern],
+        ...(routes[pattern] ?? others),
         [operation.method]: (request, peer) => answer(operation, request, peer, request.params),
       };
     }
@@ -236,6 +244,7 @@ function routerBelow(base: string): Pick<Elysia, "fetch"> {
   const router = new Elysia({
     handler: { standardHostname: false }, // otherwise the router looks up http://api/… without its first segment
   });
+  const refuse = ({ request }: { request: Request }) => refused(request, null);
   for (const operation of operations) {
     const handler = ({ request, params }: { request: Request; params: Record<string, string> }) => {
       const { answer, peer } = arrivalOf(request);
@@ -245,16 +254,24 @@ function routerBelow(base: string): Pick<Elysia, "fetch"> {
       router.route(operation.method, pattern, handler as never, { parse: "none" } as never);
     }
   }
+  for (const { path, methods } of places) {
+    for (const method of METHODS.filter((each) => !methods.includes(each)))
+      for (const pattern of patternsOf({ path }, base))
+        router.route(method, pattern, refuse, { parse: "none" } as never);
+  }
   router.onError(({ request, error, code }) => refused(request, code === "NOT_FOUND" ? null : error));
   routers.set(base, router);
   return router;
 }
 
 /** With and without the base path: a proxy can strip it or pass it on. */
-const patternsOf = ({ path }: Operation, base: string): string[] =>
+const patternsOf = ({ path }: Pick<Operation, "path">, base: string): string[] =>
   (base === "" ? [""] : ["", base]).map((before) => before + toPattern(path));
 
-const known = operations.map(({ method, path }) => ({ method, matcher: toMatcher(path) }));
+/** Known paths. `{` sorts after letters, so `/actions/slug/{slug}` comes before `/actions/{action_id}/run`. */
+const places = [...Map.groupBy(operations, ({ path }) => path)]
+  .map(([path, own]) => ({ path, methods: own.map(({ method }) => method), matcher: toMatcher(path) }))
+  .sort((a, b) => (a.path < b.path ? -1 : 1));
 
 /** Response to a request that failed or matches no operation. */
 async function refused(request: Request, error: unknown): Promise<Response> {
@@ -263,7 +280,7 @@ async function refused(request: Request, error: unknown): Promise<Response> {
   if (error !== null) return problemResponse(app, error, visit);
   const { pathname } = visit.url;
   if (pathname.startsWith("/iceberg/")) return noCatalog(app, visit);
-  const found = known.filter(({ matcher }) => matcher.test(pathname)).map(({ method }) => method);
+  const found = places.find(({ matcher }) => matcher.test(pathname))?.methods ?? [];
   const isForm = pathname.startsWith("/f/") && found.length > 0; // a form is posted to the URL of its page
   const methods = isForm ? ["GET", ...found] : found;
   if (methods.length === 0 || isForm) {

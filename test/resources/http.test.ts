@@ -214,6 +214,28 @@ describe("methods and paths", () => {
     ).toEqual(["DELETE", "GET", "HEAD", "PATCH"]);
   });
 
+  test("a path between others with an ID rejects the methods that only those have", async () => {
+    await using app = await startApp({ engine: false });
+    for (const [method, path, allowed] of [
+      ["GET", "/api/v1/api-catalog/discover", "POST"],
+      ["HEAD", "/api/v1/api-catalog/http", "POST"],
+      ["PUT", "/api/v1/api-catalog/mcp", "POST"],
+      ["PATCH", "/api/v1/chat/threads/bulk-delete", "POST"],
+      ["DELETE", "/api/v1/chat/threads/bulk-delete/", "POST"],
+      ["DELETE", "/api/v1/dead-letters/replay", "POST"],
+      ["POST", "/api/v1/decisions/pending", "GET, HEAD"],
+      ["POST", `${ACTIONS}/slug/run`, "GET, HEAD"],
+    ] as const) {
+      const refused = await app.owner(method, path);
+      expect([method, path, refused.status, refused.headers.get("allow")]).toEqual([
+        method,
+        path,
+        405,
+        allowed,
+      ]);
+    }
+  });
+
   test("an unknown path is a JSON 404", async () => {
     await using app = await startApp({ engine: false });
     for (const path of [
