@@ -102,7 +102,10 @@ async function answer(
     ...(identity?.scopes ? { scopes: identity.scopes } : {}),
   };
   const kind = { status: operation.status ?? 200, isSealed: /sealed$/.test(String(operation.idempotent)) };
-  if (isBatched) return onceAtEnd(ctx, key, request, kind, () => handle({ ...handlerInput, ctx }));
+  if (isBatched) {
+    visit.keepOpen(); // A repeated request waits as long as the first one takes.
+    return onceAtEnd(ctx, key, request, kind, () => handle({ ...handlerInput, ctx }));
+  }
   return once(ctx, key, request, kind, (tx) => handle({ ...handlerInput, ctx: tx }));
 }
 

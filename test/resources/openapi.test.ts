@@ -246,9 +246,10 @@ describe("the document", () => {
     expect(one("DELETE", "/api/v1/artifacts/{artifact_id}").responses["204"]).toEqual({
       description: expect.any(String),
     });
-    expect(one("POST", "/api/v1/artifacts").parameters).toContainEqual({
-      $ref: "#/components/parameters/IdempotencyKey",
-    } as never);
+    for (const path of ["/api/v1/artifacts", "/api/v1/sync/run"])
+      expect(one("POST", path).parameters).toContainEqual({
+        $ref: "#/components/parameters/IdempotencyKey",
+      } as never);
   });
 });
 
