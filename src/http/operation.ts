@@ -93,6 +93,8 @@ export interface Operation {
   readonly iceberg?: {
     readonly organizationOf: (visit: Visit) => string | null;
   };
+  /** Headers that it reads beyond those of all such operations: names of the OpenAPI document's parameters. */
+  readonly headers?: readonly ("LastEventId" | "UserTimezone")[];
   /** Path of the resource that `If-Match` applies to, if it isn't the operation's own. */
   readonly guards?: string;
   /** True if the JSON body can be omitted. */

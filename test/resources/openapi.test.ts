@@ -240,6 +240,11 @@ describe("the document", () => {
     expect(one("GET", "/api/v1/events/stream").parameters).toContainEqual({
       $ref: "#/components/parameters/LastEventId",
     } as never);
+    const turns = "/api/v1/chat/threads/{thread_id}/turns/stream";
+    const headersOf = (method: string) =>
+      one(method, turns).parameters.flatMap(({ $ref }) => ($ref ? [$ref.split("/").at(-1)] : []));
+    expect(headersOf("POST")).toEqual(["OrganizationId", "UserTimezone"]);
+    expect(headersOf("GET")).toEqual(["OrganizationId"]);
     expect(
       Object.keys(one("PUT", "/api/v1/connections/{connection_id}/files").requestBody?.content ?? {}),
     ).toEqual(["application/octet-stream"]);

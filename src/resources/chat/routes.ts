@@ -138,8 +138,9 @@ export const chatOperations = [
     audience: "member",
     summary: "Start a turn (streamed)",
     description:
-      "The response is an AI SDK UI message stream (`x-vercel-ai-ui-message-stream: v1`). The turn continues if the client disconnects; GET resumes the stream. `X-User-Timezone` is the user's IANA time zone. Only the last of `messages` is used.",
+      "The response is an AI SDK UI message stream (`x-vercel-ai-ui-message-stream: v1`). The turn continues if the client disconnects; GET resumes the stream. Only the last of `messages` is used.",
     params,
+    headers: ["UserTimezone"],
     body: TurnInput,
     bodyExample: { content: "How many orders came in yesterday?" },
     produces: "text/event-stream",

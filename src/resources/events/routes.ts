@@ -71,6 +71,7 @@ export const eventOperations = [
     description:
       "Server-sent events: the data of each message is one event. Starts now, at `since`, or after the event in `Last-Event-ID`.",
     query: EventStreamQuery,
+    headers: ["LastEventId"],
     faults: typeFaults,
     produces: "text/event-stream",
     async handle({ ctx, query, visit }) {

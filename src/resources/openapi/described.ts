@@ -12,6 +12,7 @@ export interface Described {
   readonly query?: TObject;
   readonly body?: TSchema;
   readonly bodyOptional?: boolean;
+  readonly headers?: readonly string[];
   readonly guards?: string;
   readonly oauth?: boolean;
   readonly consumes?: string;

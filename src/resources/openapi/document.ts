@@ -137,7 +137,7 @@ function securityOf({ audience, personal, byPeople }: Described): Json[] {
 }
 
 function parametersOf(operation: Described): Json[] {
-  const { path, params, query, audience, idempotent, produces } = operation;
+  const { path, params, query, audience, idempotent } = operation;
   const known = params ? fieldsOf(params) : [];
   const named = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = ""]): JsonObject => {
     const field = known.find((each) => each.name === name);
@@ -157,7 +157,7 @@ function parametersOf(operation: Described): Json[] {
     ...(idempotent ? ["IdempotencyKey"] : []),
     ...(operation.matches ? ["IfMatch"] : []),
     ...(operation.tagged ? ["IfNoneMatch"] : []),
-    ...(produces === "text/event-stream" && path.endsWith("/stream") ? ["LastEventId"] : []),
+    ...(operation.headers ?? []),
   ].map((name) => ({ $ref: `#/components/parameters/${name}` }));
   return [...named, ...queryParameters, ...headers];
 }
@@ -227,6 +227,13 @@ const PARAMETERS: JsonObject = {
     in: "header",
     required: false,
     description: "ID of the last event received. The stream continues after it.",
+    schema: { type: "string" },
+  },
+  UserTimezone: {
+    name: "X-User-Timezone",
+    in: "header",
+    required: false,
+    description: "The user's IANA time zone, such as Europe/Zurich.",
     schema: { type: "string" },
   },
 };

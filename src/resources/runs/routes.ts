@@ -102,6 +102,7 @@ export const runOperations = [
     summary: "Stream an action run",
     description: "Server-sent events: status, progress, log and end.",
     params,
+    headers: ["LastEventId"],
     produces: "text/event-stream",
     async handle({ ctx, params, visit }) {
       await findRun(ctx, params.run_id);
