@@ -72,6 +72,17 @@ export class InvalidInput extends AppError {
   }
 }
 
+/** Returns the errors of the `InvalidInput` that `check` throws, if any. */
+export async function faultsThrownBy(check: () => unknown): Promise<Fault[]> {
+  try {
+    await check();
+    return [];
+  } catch (error) {
+    if (error instanceof InvalidInput) return [...error.faults];
+    throw error;
+  }
+}
+
 /** Returns the error for one invalid input. */
 export const invalid = (loc: readonly string[], msg: string, type = "value_error") =>
   new InvalidInput([{ loc, msg, type }]);

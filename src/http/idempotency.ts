@@ -1,7 +1,7 @@
 import { and, desc, eq, gt, inArray } from "drizzle-orm";
 import { integer, primaryKey, sqliteTable, text } from "drizzle-orm/sqlite-core";
 import { timestamp } from "../base/clock.ts";
-import { AppError, invalid } from "../base/errors.ts";
+import { AppError, type Fault, InvalidInput } from "../base/errors.ts";
 import { storedJson } from "../base/json.ts";
 import { writeCanonical, writeJson } from "../base/json-write.ts";
 import { slot } from "../base/memory.ts";
@@ -87,6 +87,18 @@ async function keepAtEnd(
   return once(ctx, key, request, kind, async () => body);
 }
 
+/** Returns the error of an invalid key. */
+export const keyFaults = (key: string | null): Fault[] =>
+  key === null || /^[\x21-\x7e]{1,255}$/.test(key)
+    ? []
+    : [
+        {
+          loc: ["header", "Idempotency-Key"],
+          msg: "Input should be 1 to 255 visible ASCII characters",
+          type: "string_pattern_mismatch",
+        },
+      ];
+
 /**
  * Does `work` and stores its reply under `key`, in one transaction. A repeated request gets the stored reply.
  * A reply with a secret is stored encrypted. Throws `idempotency_mismatch` if the key was used for another request.
@@ -98,13 +110,8 @@ export async function once(
   { status, isSealed }: Kind,
   work: (tx: WriteContext) => Promise<unknown>,
 ): Promise<Reply> {
-  if (!/^[\x21-\x7e]{1,255}$/.test(key)) {
-    throw invalid(
-      ["header", "Idempotency-Key"],
-      "Input should be 1 to 255 visible ASCII characters",
-      "string_pattern_mismatch",
-    );
-  }
+  const faults = keyFaults(key);
+  if (faults.length > 0) throw new InvalidInput(faults);
   const hash = new Bun.CryptoHasher("sha256").update(await writeCanonical(request)).digest("hex");
   const label = replyLabel({ organizationId: ctx.organizationId, actorId: ctx.actor.id, key });
   const ofActor = and(eq(idempotencyKeys.actorId, ctx.actor.id), eq(idempotencyKeys.key, key));

@@ -4,6 +4,7 @@ import { isObject, type JsonObject } from "../base/json.ts";
 import { object, read } from "../base/shape.ts";
 import type { App, Context } from "../context.ts";
 import { readJson } from "./body.ts";
+import { keyFaults } from "./idempotency.ts";
 import { readOAuth } from "./oauth.ts";
 import type { Operation, Visit } from "./operation.ts";
 
@@ -27,14 +28,16 @@ export async function readInput(
   const query = operation.query
     ? take(read(operation.query, queryOf(visit.url), ["query"], { coerce: true }))
     : {};
-  const addUnreported = async (raw: JsonObject) => {
+  const addUnreported = (found: readonly Fault[]) => {
     const reported = new Set(faults.map(({ loc }) => loc.join()));
-    for (const fault of (await operation.faults?.(app, raw, ctx)) ?? []) {
+    for (const fault of found) {
       if (!reported.has(fault.loc.join())) faults.push(fault);
       reported.add(fault.loc.join());
     }
   };
-  if (!operation.body && operation.query) await addUnreported(queryOf(visit.url));
+  const faultsOf = async (raw: JsonObject) => (await operation.faults?.(app, raw, ctx)) ?? [];
+  if (!operation.body && operation.query) addUnreported(await faultsOf(queryOf(visit.url)));
+  let rawBody: JsonObject = {};
   let body: unknown;
   if (!operation.body && !operation.consumes && operation.method !== "GET") {
     take(read(NO_FIELDS, (await readJson(app, visit)) ?? {}, ["body"]));
@@ -48,11 +51,17 @@ export async function readInput(
     } else {
       const bodyValue = raw ?? (operation.bodyOptional ? {} : null);
       body = take(read(operation.body, bodyValue, ["body"]));
-      if (isObject(bodyValue)) await addUnreported(bodyValue);
+      if (isObject(bodyValue)) {
+        rawBody = bodyValue;
+        addUnreported(await faultsOf(bodyValue));
+      }
     }
   }
-  if (faults.length > 0) throw new InvalidInput(faults);
-  return { params, query, body };
+  if (faults.length === 0) return { params, query, body };
+  if (operation.idempotent) faults.push(...keyFaults(visit.request.headers.get("idempotency-key")));
+  if (ctx && operation.furtherFaults)
+    addUnreported(await operation.furtherFaults({ ctx, visit, params: rawParams, raw: rawBody }));
+  throw new InvalidInput(faults);
 }
 
 /** A parameter is a string, or a list if it is repeated. */

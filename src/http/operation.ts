@@ -1,6 +1,6 @@
 import type { Static, TNull, TObject, TSchema, TVoid } from "@sinclair/typebox";
 import type { AppError, Fault } from "../base/errors.ts";
-import type { Json } from "../base/json.ts";
+import type { Json, JsonObject } from "../base/json.ts";
 import type { App, Context, WriteContext } from "../context.ts";
 import type { Role } from "../resources/organizations/table.ts";
 import type { Identity } from "./identity.ts";
@@ -70,6 +70,16 @@ interface Given<P extends TObject, Q extends TObject, B extends TSchema> {
   body: Static<B>;
 }
 
+/** Input that is known to have errors. */
+export interface Further {
+  ctx: Context;
+  visit: Visit;
+  /** Not validated. */
+  params: Readonly<Record<string, string>>;
+  /** The raw body; without fields if it isn't an object. */
+  raw: JsonObject;
+}
+
 /** Description and handler of an HTTP operation. The OpenAPI document is generated from these. */
 export interface Operation {
   readonly method: Method;
@@ -112,6 +122,8 @@ export interface Operation {
    * those of the shape.
    */
   readonly faults?: (app: App, raw: Json, ctx: Context | null) => Fault[] | Promise<Fault[]>;
+  /** As `faults`, but only called if there are other errors. Without any, the handler checks the same and throws. */
+  readonly furtherFaults?: (further: Further) => Fault[] | Promise<Fault[]>;
   /** Shape of the success body. Absent for streams and responses without a body. */
   readonly response?: TSchema;
   /** Media type of a success body other than JSON, such as `text/event-stream`. */

@@ -1,12 +1,14 @@
 import { and, eq } from "drizzle-orm";
 import type { Fault } from "../../base/errors.ts";
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
+import { keepTyped } from "../../base/typed-secrets.ts";
 import type { App, Context } from "../../context.ts";
 import { ACTION_KINDS, type ActionKind } from "../../executors/contract.ts";
 import type { Provider } from "../../providers/contract.ts";
 import { httpTemplateProvider } from "../../providers/http-template/http-template.ts";
 import { definitionFaults, faultsAt, type Rules, typedFaults } from "../../queue/definition.ts";
 import { connections } from "../connections/table.ts";
+import { actions } from "./table.ts";
 
 /**
  * Returns why `kind` can't use this connection:
@@ -88,19 +90,36 @@ async function sourceRules(ctx: Context, { kind, connectionId }: Work): Promise<
  * be read.
  */
 export async function creationFaults(app: App, raw: Json, ctx: Context | null): Promise<Fault[]> {
-  if (!isObject(raw) || !isObject(raw.definition)) return [];
-  const { definition, connectionId = null } = raw;
+  return isObject(raw) ? workFaults(app, raw, ctx) : [];
+}
+
+/** `before` is the stored definition, if any. */
+async function workFaults(app: App, raw: JsonObject, ctx: Context | null, before?: JsonObject) {
+  const { definition = {}, connectionId = null } = raw;
   const kind = ACTION_KINDS.find((each) => each === raw.kind);
-  if (!kind || Object.keys(definition).length === 0) return [];
+  if (!kind) return [];
   const isReadable = ctx !== null && (connectionId === null || typeof connectionId === "string");
   const rules = isReadable ? await sourceRules(ctx, { kind, connectionId }) : null;
   const fault = isReadable && connectionId !== null ? await connectionFault(ctx, connectionId, kind) : null;
   const loc = ["body", "definition"];
+  const isDraft = !isObject(definition) || Object.keys(definition).length === 0;
   return [
-    ...definitionFaults(app, kind, definition, loc, rules),
-    ...typedFaults(definition, loc),
+    ...(isDraft ? [] : definitionFaults(app, kind, definition, loc, rules)),
+    ...(isDraft ? [] : typedFaults(definition, loc, before)),
     ...(fault ? [{ loc: ["body", "connectionId"], ...fault }] : []),
   ];
+}
+
+/** Returns the errors in the definition and connection of an update that has others. */
+export async function updateFaults(ctx: Context, id: string, raw: JsonObject): Promise<Fault[]> {
+  const [action] = await ctx.db
+    .select()
+    .from(actions)
+    .where(and(eq(actions.organizationId, ctx.organizationId), eq(actions.id, id)));
+  if (!action) return [];
+  const { kind, connectionId, definition: before } = action;
+  const definition = isObject(raw.definition) ? keepTyped(raw.definition, before) : {};
+  return workFaults(ctx, { connectionId, ...raw, kind, definition }, ctx, before);
 }
 
 /** Null if this version has no such provider. */

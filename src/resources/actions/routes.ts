@@ -4,7 +4,7 @@ import { operation } from "../../http/operation.ts";
 import { triggerOf } from "../../http/trigger.ts";
 import { Run, toRun } from "../runs/wire.ts";
 import { usersById } from "../users/people.ts";
-import { creationFaults } from "./connection.ts";
+import { creationFaults, updateFaults } from "./connection.ts";
 import { describeKinds, KindPage } from "./kinds.ts";
 import {
   createAction,
@@ -108,6 +108,7 @@ export const actionOperations = [
     description: "Changes only the fields in the body.",
     params,
     body: ActionPatch,
+    furtherFaults: ({ ctx, params: { action_id = "" }, raw }) => updateFaults(ctx, action_id, raw),
     hasDefinitions: true,
     response: Action,
     errors: [409],

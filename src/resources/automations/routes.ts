@@ -14,7 +14,13 @@ import { duplicateAutomation } from "./duplicate.ts";
 import { creationFaults } from "./faults.ts";
 import { retryAutomationRun } from "./retry.ts";
 import { listAutomationRuns } from "./runs.ts";
-import { createAutomation, deleteAutomation, listAutomations, updateAutomation } from "./service.ts";
+import {
+  createAutomation,
+  deleteAutomation,
+  listAutomations,
+  updateAutomation,
+  updateFaults,
+} from "./service.ts";
 import { testAutomation } from "./test.ts";
 import {
   Automation,
@@ -109,6 +115,7 @@ export const automationOperations = [
     params,
     body: AutomationPatch,
     hasDefinitions: true,
+    furtherFaults: ({ ctx, params: { automation_id = "" }, raw }) => updateFaults(ctx, automation_id, raw),
     response: Automation,
     errors: [409],
     handle: async ({ app, ctx, params, body }) =>

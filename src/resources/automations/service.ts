@@ -1,10 +1,10 @@
 import { and, asc, desc, eq, isNull, like, or, type SQL, sql } from "drizzle-orm";
 import { timestamp } from "../../base/clock.ts";
-import { AppError, InvalidInput, invalid, notFound } from "../../base/errors.ts";
+import { AppError, type Fault, InvalidInput, invalid, notFound } from "../../base/errors.ts";
 import { canonicalJson, isObject, type Json, type JsonObject } from "../../base/json.ts";
 import { maskSecrets } from "../../base/mask.ts";
 import { freeSlug, slugify } from "../../base/slug.ts";
-import { type Context, created, touched, type WriteContext, write } from "../../context.ts";
+import { type App, type Context, created, touched, type WriteContext, write } from "../../context.ts";
 import { findAutomation, mine, withRun } from "../../flows/find.ts";
 import { triggerState } from "../../flows/trigger.ts";
 import { countOf, totalOf } from "../../store/counts.ts";
@@ -19,6 +19,7 @@ import { configFaults, draftFaults, withoutNulls } from "./faults.ts";
 import { checkReferences } from "./references.ts";
 import { refuseUnproven, sealAuth, withoutProof } from "./sender.ts";
 import {
+  AUTOMATION_STATUSES,
   type AutomationRow,
   automationDrafts,
   automationLayouts,
@@ -282,7 +283,8 @@ function patchConfig(tx: WriteContext, before: AutomationRow, patch: JsonObject 
   const slack = withoutSlackSecrets(kept);
   const wanted = withoutProof(slack.config);
   const { config } = wanted;
-  refuseFaults(tx, before, typeof secret === "string" ? { ...kept, secret } : kept);
+  const faults = changeFaults(tx, before, typeof secret === "string" ? { ...kept, secret } : kept);
+  if (faults.length > 0) throw new InvalidInput(faults);
   const auth = sealAuth(tx, before, wanted, before);
   const sealed = secretAfter(tx, before, config, secret);
   const notify = sealNotify(tx, before, slack.addresses, sealedNotify);
@@ -320,12 +322,19 @@ export const configChange = (from: JsonObject, to: JsonObject): JsonObject => ({
   ...to,
 });
 
-/** Throws `InvalidInput` naming each fault of a config that differs from the stored one. */
-function refuseFaults(tx: WriteContext, before: AutomationRow, config: JsonObject): void {
-  if (canonicalJson(config) === canonicalJson(before.config)) return;
+/** Returns each error in a config that differs from the stored one. */
+function changeFaults(app: App, before: AutomationRow, config: JsonObject): Fault[] {
+  if (canonicalJson(config) === canonicalJson(before.config)) return [];
   const faultsOf = before.status === "draft" ? draftFaults : configFaults;
-  const faults = faultsOf(tx, before.triggerType, config, ["body", "config"], before.config);
-  if (faults.length > 0) throw new InvalidInput(faults);
+  return faultsOf(app, before.triggerType, config, ["body", "config"], before.config);
+}
+
+/** Returns the errors in the config of an update that has others. */
+export async function updateFaults(ctx: Context, id: string, raw: JsonObject): Promise<Fault[]> {
+  const [before] = await ctx.db.select().from(automations).where(mine(ctx, id));
+  if (!before || !isObject(raw.config)) return [];
+  const status = AUTOMATION_STATUSES.find((each) => each === raw.status) ?? before.status;
+  return changeFaults(ctx, { ...before, status }, mergedConfig(before.config, raw.config));
 }
 
 /** Throws `InvalidInput` for a draft that can't become active yet. */

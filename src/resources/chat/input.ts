@@ -1,4 +1,4 @@
-import { AppError, invalid } from "../../base/errors.ts";
+import { invalid } from "../../base/errors.ts";
 import { isObject, type JsonObject } from "../../base/json.ts";
 import { MAX_CONTENT_CHARACTERS, type TurnInput } from "./wire.ts";
 
@@ -70,9 +70,10 @@ export function readTimezone(header: string | null): string | null {
     if (name.length > 100) throw new RangeError("too long");
     return new Intl.DateTimeFormat("en", { timeZone: name }).resolvedOptions().timeZone;
   } catch {
-    throw new AppError("invalid", "Unknown time zone. Use an IANA name such as Europe/Zurich", {
-      loc: ["header", "x-user-timezone"],
-      type: "timezone",
-    });
+    throw invalid(
+      ["header", "x-user-timezone"],
+      "Unknown time zone. Use an IANA name such as Europe/Zurich",
+      "timezone",
+    );
   }
 }

@@ -1,3 +1,4 @@
+import { faultsThrownBy } from "../../base/errors.ts";
 import { object, uuid } from "../../base/shape.ts";
 import { operation, Reply } from "../../http/operation.ts";
 import { chunkStream } from "../../http/stream.ts";
@@ -142,6 +143,8 @@ export const chatOperations = [
     params,
     headers: ["UserTimezone"],
     body: TurnInput,
+    furtherFaults: ({ visit }) =>
+      faultsThrownBy(() => readTimezone(visit.request.headers.get("x-user-timezone"))),
     bodyExample: { content: "How many orders came in yesterday?" },
     produces: "text/event-stream",
     errors: [404, 409, 429, 503],

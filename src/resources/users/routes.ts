@@ -3,7 +3,7 @@ import { object } from "../../base/shape.ts";
 import { operation } from "../../http/operation.ts";
 import { listMemberships } from "../organizations/service.ts";
 import { exampleMembership, Membership, toMembership } from "../organizations/wire.ts";
-import { findMe, updatePreferences } from "./service.ts";
+import { findMe, preferenceFaults, updatePreferences } from "./service.ts";
 import { exampleUser, Preferences, toUser, User } from "./wire.ts";
 
 export const userOperations = [
@@ -42,6 +42,7 @@ export const userOperations = [
     summary: "Update your name, locale and time zone",
     description: "null clears a setting.",
     body: Preferences,
+    furtherFaults: ({ raw }) => preferenceFaults(raw),
     response: User,
     example: exampleUser,
     handle: async ({ ctx, body }) => toUser(await updatePreferences(ctx, body)),

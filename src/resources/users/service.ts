@@ -1,6 +1,6 @@
 import { and, eq, isNull } from "drizzle-orm";
 import { timestamp, timestampAfter } from "../../base/clock.ts";
-import { type Fault, InvalidInput, notFound } from "../../base/errors.ts";
+import { type Fault, faultsThrownBy, InvalidInput, notFound } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
 import { type Context, write } from "../../context.ts";
 import type { ReadDb } from "../../store/store.ts";
@@ -73,6 +73,15 @@ export async function updatePreferences(ctx: Context, input: Preferences): Promi
     return { ...before, ...change };
   });
 }
+
+/** Returns the errors in the raw body of an update that has others. */
+export const preferenceFaults = ({ locale, timezone }: JsonObject): Promise<Fault[]> =>
+  faultsThrownBy(() =>
+    checked({
+      ...(typeof locale === "string" ? { locale } : {}),
+      ...(typeof timezone === "string" ? { timezone } : {}),
+    }),
+  );
 
 function checked({ locale, timezone, ...names }: Preferences): Preferences {
   const faults: Fault[] = [];

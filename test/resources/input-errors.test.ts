@@ -1,0 +1,47 @@
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { startApp } from "../support/app.ts";
+import { makeThread } from "../support/chat.ts";
+import { ACTIONS, AUTOMATIONS, branch, created, faultsOf, NOBODY } from "../support/work.ts";
+
+let app: Awaited<ReturnType<typeof startApp>>;
+beforeAll(async () => {
+  app = await startApp({ engine: false });
+});
+afterAll(() => app[Symbol.asyncDispose]());
+
+test("an invalid header is reported with the errors of the body", async () => {
+  const { at } = await makeThread({ app });
+  const turn = await app.owner("POST", `${at}/turns/stream`, { content: 5 }, { "x-user-timezone": "Mars" });
+  expect(faultsOf(turn)).toEqual(["body.content string_type", "header.x-user-timezone timezone"]);
+  const action = await app.owner("POST", ACTIONS, { name: "x" }, { "idempotency-key": "two words" });
+  expect(faultsOf(action)).toEqual(["body.kind missing", "header.Idempotency-Key string_pattern_mismatch"]);
+});
+
+test("an update reports what its kind or trigger rejects with the errors of its other fields", async () => {
+  const action = created(await app.owner("POST", ACTIONS, { kind: "http_request", name: "Fetch" }));
+  const changed = { name: "", definition: { urll: "https://example.com" }, connectionId: NOBODY };
+  expect(faultsOf(await app.owner("PATCH", `${ACTIONS}/${action.id}`, changed)).sort()).toEqual([
+    "body.connectionId not_found",
+    "body.definition.url missing",
+    "body.definition.urll extra_forbidden",
+    "body.name string_too_short",
+  ]);
+  const automation = created(
+    await app.owner("POST", AUTOMATIONS, {
+      name: "Receive",
+      triggerType: "webhook",
+      config: { path: "orders", action: { kind: "conditional_branch", definition: branch() } },
+    }),
+  );
+  const other = { status: "on", config: { path: "", allowedIps: ["10.0.0.0/33"] } };
+  expect(faultsOf(await app.owner("PATCH", `${AUTOMATIONS}/${automation.id}`, other)).sort()).toEqual([
+    "body.config.allowedIps.0 value_error",
+    "body.config.path string_too_short",
+    "body.status enum",
+  ]);
+  const preferences = { locale: 5, timezone: "Mars/Olympus" };
+  expect(faultsOf(await app.owner("PATCH", "/api/v1/users/me/preferences", preferences))).toEqual([
+    "body.locale string_type",
+    "body.timezone timezone_unknown",
+  ]);
+});
