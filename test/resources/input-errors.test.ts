@@ -3,6 +3,9 @@ import { startApp } from "../support/app.ts";
 import { makeThread } from "../support/chat.ts";
 import { ACTIONS, AUTOMATIONS, branch, created, faultsOf, NOBODY } from "../support/work.ts";
 
+const CONNECTIONS = "/api/v1/connections";
+const TEMPLATES = "/api/v1/templates";
+
 let app: Awaited<ReturnType<typeof startApp>>;
 beforeAll(async () => {
   app = await startApp({ engine: false });
@@ -38,6 +41,34 @@ test("an update reports what its kind or trigger rejects with the errors of its 
     "body.config.allowedIps.0 value_error",
     "body.config.path string_too_short",
     "body.status enum",
+  ]);
+  const connection = created(
+    await app.owner("POST", CONNECTIONS, {
+      name: "Shop",
+      provider: "postgres",
+      config: { host: "db.example.com", database: "shop" },
+      credentials: { user: "weir" },
+    }),
+  );
+  const settings = { slug: "A B", config: { port: 70_000 }, credentials: { user: null } };
+  expect(faultsOf(await app.owner("PATCH", `${CONNECTIONS}/${connection.id}`, settings)).sort()).toEqual([
+    "body.config.port less_than_equal",
+    "body.credentials.user missing",
+    "body.slug string_pattern_mismatch",
+  ]);
+  const template = created(
+    await app.owner("POST", TEMPLATES, {
+      slug: "fetch",
+      displayName: "Fetch",
+      templateType: "action",
+      kind: "http_request",
+      definition: { url: "https://example.com" },
+    }),
+  );
+  const edited = { displayName: "", definition: {}, inputJsonSchema: { type: 5 } };
+  expect(faultsOf(await app.owner("PUT", `${TEMPLATES}/${template.id}`, edited)).sort()).toEqual([
+    "body.displayName string_too_short",
+    "body.inputJsonSchema.type schema_invalid",
   ]);
   const preferences = { locale: 5, timezone: "Mars/Olympus" };
   expect(faultsOf(await app.owner("PATCH", "/api/v1/users/me/preferences", preferences))).toEqual([

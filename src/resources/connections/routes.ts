@@ -17,7 +17,7 @@ import { findConnection, findConnectionBySlug } from "./service.ts";
 import { SIGN_IN_CALLBACK } from "./sign-in-store.ts";
 import { disableConnection, reactivateConnection, setDefaultConnection } from "./status.ts";
 import { testChangedConnection, testNewConnection } from "./trial.ts";
-import { updateConnection } from "./update.ts";
+import { updateConnection, updateFaults } from "./update.ts";
 import { MAX_UPLOAD_BYTES, uploadFile } from "./upload.ts";
 import { usesOf } from "./uses.ts";
 import { verifyConnection } from "./verify.ts";
@@ -147,6 +147,7 @@ export const connectionOperations = [
     params,
     query: ConnectionPatchQuery,
     body: ConnectionPatch,
+    furtherFaults: ({ ctx, params: { connection_id = "" }, raw }) => updateFaults(ctx, connection_id, raw),
     response: Connection,
     errors: [404, 409],
     example,
@@ -289,8 +290,7 @@ export const connectionOperations = [
     audience: "viewer",
     tag,
     summary: "List what uses a connection",
-    description:
-      "All actions, automation steps and APIs that use it. While there are any, it can't be deleted.",
+    description: "All actions, automation steps and APIs that use it. While any exist, it can't be deleted.",
     params,
     response: ConnectionUses,
     handle: ({ ctx, params }) => usesOf(ctx, params.connection_id),

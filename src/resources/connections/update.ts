@@ -1,6 +1,7 @@
 import { timingSafeEqual } from "node:crypto";
-import { type Fault, InvalidInput } from "../../base/errors.ts";
+import { type Fault, faultsThrownBy, InvalidInput } from "../../base/errors.ts";
 import { canonicalJson, type JsonObject } from "../../base/json.ts";
+import { read } from "../../base/shape.ts";
 import { type Context, type WriteContext, write } from "../../context.ts";
 import { checkMaySet, checkMayVerify } from "./approval.ts";
 import { openCredentials, sealCredentials } from "./credentials.ts";
@@ -14,10 +15,10 @@ import {
   takerFor,
   verificationIn,
 } from "./input.ts";
-import { findConnection, saveChange } from "./service.ts";
+import { findConnection, mine, saveChange } from "./service.ts";
 import { claimSlug } from "./slug.ts";
-import type { ConnectionRow } from "./table.ts";
-import type { ConnectionPatch } from "./wire.ts";
+import { type ConnectionRow, connections } from "./table.ts";
+import { ConnectionPatch } from "./wire.ts";
 
 /** The template of a connection, if an installation updates it. */
 type Origin = Pick<ConnectionRow, "templateId" | "definition">;
@@ -97,6 +98,14 @@ export function patched(
     faults.push(...ungiven(Object.keys(known), patch.credentials, "would be less protected"));
   if (faults.length > 0) throw new InvalidInput(faults);
   return { config, credentials, known };
+}
+
+/** Returns the errors in the settings of an update that has others, if they can be read. */
+export async function updateFaults(ctx: Context, id: string, raw: JsonObject): Promise<Fault[]> {
+  const { value, faults } = read(ConnectionPatch, raw, ["body"]);
+  const [before] = await ctx.db.select().from(connections).where(mine(ctx, id));
+  if (!before || faults.some(({ loc }) => loc[1] === "config" || loc[1] === "credentials")) return [];
+  return faultsThrownBy(() => patched(ctx, before, value));
 }
 
 /** Earlier versions stored credentials that the template doesn't use. They don't prevent changes of the others. */

@@ -2,6 +2,7 @@ import { object, slug, uuid } from "../../base/shape.ts";
 import { operation } from "../../http/operation.ts";
 import { findTemplate, findTemplateBySlug } from "../template-library/find.ts";
 import {
+  changeFaults,
   changeTemplate,
   createTemplate,
   creationFaults,
@@ -99,6 +100,7 @@ export const templateOperations = [
       "creates the next version as a draft, or goes to the existing draft.",
     params,
     body: TemplateChange,
+    furtherFaults: ({ ctx, params: { template_id = "" }, raw }) => changeFaults(ctx, template_id, raw),
     hasDefinitions: true,
     response: Template,
     errors: [404, 409],

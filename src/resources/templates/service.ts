@@ -153,6 +153,16 @@ async function refuseFaults(tx: WriteContext, row: TemplateRow, isWhole = false)
   if (faults.length > 0) throw new InvalidInput(faults);
 }
 
+/** Returns the errors of an update that has others, as far as its raw body can be read. */
+export async function changeFaults(ctx: Context, id: string, raw: JsonObject): Promise<Fault[]> {
+  const [before] = await ctx.db.select().from(templates).where(mine(ctx, id));
+  if (!before) return [];
+  const { templateType, kind, inputDefaults, inputJsonSchema } = before;
+  const definition =
+    raw.definition === undefined ? before.definition : keepTyped(raw.definition, before.definition);
+  return creationFaults({ inputDefaults, inputJsonSchema, ...raw, templateType, kind, definition }, ctx);
+}
+
 /**
  * Changes only the given fields. A draft itself is changed. A published version stays the same,
  * and the change goes into the draft of the next version, which is created if there is none.
