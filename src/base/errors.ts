@@ -83,6 +83,16 @@ export async function faultsThrownBy(check: () => unknown): Promise<Fault[]> {
   }
 }
 
+/** Throws the errors of all checks that throw `InvalidInput`, together. For one place, those of the first check. */
+export async function checkAll(...checks: (() => unknown)[]): Promise<void> {
+  const faults: Fault[] = [];
+  for (const check of checks) {
+    const reported = new Set(faults.map(({ loc }) => loc.join()));
+    faults.push(...(await faultsThrownBy(check)).filter(({ loc }) => !reported.has(loc.join())));
+  }
+  if (faults.length > 0) throw new InvalidInput(faults);
+}
+
 /** Returns the error for one invalid input. */
 export const invalid = (loc: readonly string[], msg: string, type = "value_error") =>
   new InvalidInput([{ loc, msg, type }]);

@@ -23,12 +23,17 @@ test("an invalid header is reported with the errors of the body", async () => {
 test("an update reports what its kind or trigger rejects with the errors of its other fields", async () => {
   const action = created(await app.owner("POST", ACTIONS, { kind: "http_request", name: "Fetch" }));
   const changed = { name: "", definition: { urll: "https://example.com" }, connectionId: NOBODY };
-  expect(faultsOf(await app.owner("PATCH", `${ACTIONS}/${action.id}`, changed)).sort()).toEqual([
+  const work = [
     "body.connectionId not_found",
     "body.definition.url missing",
     "body.definition.urll extra_forbidden",
+  ];
+  expect(faultsOf(await app.owner("PATCH", `${ACTIONS}/${action.id}`, changed)).sort()).toEqual([
+    ...work,
     "body.name string_too_short",
   ]);
+  const named = { ...changed, name: "Fetch orders" };
+  expect(faultsOf(await app.owner("PATCH", `${ACTIONS}/${action.id}`, named)).sort()).toEqual(work);
   const automation = created(
     await app.owner("POST", AUTOMATIONS, {
       name: "Receive",

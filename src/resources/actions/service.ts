@@ -1,6 +1,6 @@
 import { and, asc, desc, eq, inArray, isNull, like, or, type SQL, sql } from "drizzle-orm";
 import { timestamp } from "../../base/clock.ts";
-import { AppError, InvalidInput, invalid, notFound } from "../../base/errors.ts";
+import { AppError, checkAll, InvalidInput, invalid, notFound } from "../../base/errors.ts";
 import { isObject, type Json, type JsonObject, mergePatch } from "../../base/json.ts";
 import { maskSecrets } from "../../base/mask.ts";
 import { freeSlug, slugify } from "../../base/slug.ts";
@@ -197,9 +197,11 @@ export async function updateAction(ctx: Context, id: string, fields: ActionPatch
     const wanted = definition === undefined ? {} : { definition: keepTyped(definition ?? {}, before) };
     const tags = others.tags ? { tags: once(others.tags) } : {};
     const patch = { ...others, ...tags, ...(wanted as { definition?: JsonObject }) };
-    if (patch.definition !== undefined) checkDefinition(tx, action.kind, patch.definition, { before });
-    if (patch.definition !== undefined) await checkNamed(tx, action.kind, patch.definition);
-    if (patch.connectionId !== undefined) await checkConnection(tx, action.kind, patch.connectionId);
+    await checkAll(
+      () => patch.definition && checkDefinition(tx, action.kind, patch.definition, { before }),
+      () => patch.definition && checkNamed(tx, action.kind, patch.definition),
+      () => checkConnection(tx, action.kind, patch.connectionId ?? null),
+    );
     if (patch.definition !== undefined || patch.connectionId !== undefined)
       await checkSource(tx, { ...action, ...patch });
     const changes = changesBetween(action, patch);
