@@ -229,8 +229,10 @@ describe("a replay", () => {
     await dying.die();
     const [letter] = await letters(app);
     const replay = async () => (await app.owner("POST", `${LETTERS}/${letter.id}/replay`)).body.code;
-    await app.owner("PATCH", `${AUTOMATIONS}/${dying.hook.id}`, { status: "disabled" });
-    expect(await replay()).toBe("invalid_state");
+    for (const status of ["disabled", "draft"]) {
+      await app.owner("PATCH", `${AUTOMATIONS}/${dying.hook.id}`, { status });
+      expect([status, await replay()]).toEqual([status, "invalid_state"]);
+    }
     await app.owner("DELETE", `${AUTOMATIONS}/${dying.hook.id}`);
     expect(await replay()).toBe("invalid_state");
     expect((await letters(app))[0]).toMatchObject({ status: "dead", replayCount: 0 });

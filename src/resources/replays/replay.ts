@@ -65,8 +65,13 @@ async function replayInbound(tx: WriteContext, letter: DeadLetterRow): Promise<D
       ),
     );
   if (!webhook) throw new AppError("invalid_state", "The automation of this dead letter has been deleted.");
-  if (webhook.status === "disabled")
-    throw new AppError("invalid_state", `Automation ${webhook.name} is disabled. Enable it first.`);
+  if (webhook.status !== "active") {
+    const what = webhook.status === "draft" ? "a draft" : "disabled";
+    throw new AppError(
+      "invalid_state",
+      `Automation ${webhook.name} is ${what}. Set its status to active first.`,
+    );
+  }
   const [delivery] = await tx.db
     .select()
     .from(webhookDeliveries)
