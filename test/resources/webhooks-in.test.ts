@@ -548,6 +548,14 @@ describe("a repeat", () => {
     });
   }
 
+  test("with the same webhook-id is one, although its Idempotency-Key is empty", async () => {
+    await using app = await startApp();
+    await makeHook(app, quick);
+    const sent = () => send(app, body, { "idempotency-key": " ", "webhook-id": "msg_1" });
+    expect((await sent()).body).toEqual((await sent()).body);
+    expect(await stored(app)).toBe(1);
+  });
+
   test("of a failure is answered as that failure", async () => {
     await using app = await startApp();
     await using receiver = startReceiver(() => new Response("", { status: 400 }));

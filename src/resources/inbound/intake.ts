@@ -186,8 +186,8 @@ function repeatKey({ config }: Webhook, headers: Headers, payload: Json): string
     if (typeof own === "number") return String(own);
     if (typeof own === "string" && own !== "") return short(own, at);
   }
-  const key = headers.get("idempotency-key") ?? headers.get("webhook-id");
-  return key === null || key === "" ? null : short(key, ["header", "Idempotency-Key"]);
+  const key = headers.get("idempotency-key") || headers.get("webhook-id");
+  return key ? short(key, ["header", "Idempotency-Key"]) : null;
 }
 
 function short(key: string, loc: readonly string[]): string {
