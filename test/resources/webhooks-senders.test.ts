@@ -93,6 +93,19 @@ describe("a signature", () => {
     expect(await stored(app)).toBe(2);
   });
 
+  test("of a repeat isn't accepted again without its key", async () => {
+    await using app = await startApp({ stands: true });
+    created(await make(app, { secret: SECRET }));
+    const named = { "idempotency-key": "k1" };
+    const first = await send(app, body, { ...stamped(body, SECRET, now(app)), ...named });
+    const signedAgain = stamped(body, SECRET, now(app) + 1000);
+    const repeat = () => send(app, body, { ...signedAgain, ...named });
+    for (const answer of [await repeat(), await repeat()]) expect(answer.body).toEqual(first.body);
+    for (const key of ["", "k2"])
+      expect((await send(app, body, { ...signedAgain, "idempotency-key": key })).status).toBe(401);
+    expect(await stored(app)).toBe(1);
+  });
+
   test("that is sent fifty times at once starts one run", async () => {
     await using app = await startApp();
     created(await make(app, { secret: SECRET, waitSeconds: 0 }));

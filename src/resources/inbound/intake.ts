@@ -94,8 +94,8 @@ export async function accept(app: App, webhook: Webhook, arrived: Arrived): Prom
   const headers = headersOf(webhook, arrived.headers);
   const accepted = await write(contextOf(app, webhook, arrived), async (tx) => {
     const earlier = key === null ? null : await findEarlier(tx, webhook, key);
+    if (arrived.stamp !== null) await takeStamp(tx, webhook, arrived.stamp, earlier !== null);
     if (earlier) return earlier;
-    if (arrived.stamp !== null) await takeStamp(tx, webhook, arrived.stamp);
     const delivery = {
       payload: stored,
       headers,

@@ -44,14 +44,22 @@ export async function refuseReplayed(
   if (found) throw takenBefore();
 }
 
-/** Records a signature, once. After its first timestamp, a webhook requires one. Throws `unauthenticated`. */
-export async function takeStamp(tx: WriteContext, webhook: Webhook, stamp: Stamp): Promise<void> {
+/**
+ * Records a signature, once. After its first timestamp, a webhook requires one. Throws `unauthenticated` if the
+ * signature was recorded before, unless the request is a repeat.
+ */
+export async function takeStamp(
+  tx: WriteContext,
+  webhook: Webhook,
+  stamp: Stamp,
+  isRepeat: boolean,
+): Promise<void> {
   const made = await tx.db
     .insert(webhookSignatures)
     .values({ ...stamp, automationId: webhook.id })
     .onConflictDoNothing()
     .returning({ sentAt: webhookSignatures.sentAt });
-  if (made.length === 0) throw takenBefore();
+  if (made.length === 0 && !isRepeat) throw takenBefore();
   if (webhook.needsTimestamp || webhook.hasSeenTimestamp || webhook.config.auth !== undefined) return;
   await tx.db.update(automations).set({ timestampRule: "seen" }).where(eq(automations.id, webhook.id));
   tx.afterCommit(() => tx.signals.notify(WEBHOOKS_TOPIC));
