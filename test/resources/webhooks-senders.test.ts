@@ -45,18 +45,23 @@ describe("a timestamp", () => {
     expect((await send(app, body, unstamped(body))).status).toBe(isNeeded ? 401 : 200);
   });
 
-  test("is required after the first one, until configured otherwise", async () => {
-    await using app = await startApp();
-    const hook = await makeHook(app, quick);
-    expect((await send(app, body, unstamped(body))).status).toBe(200);
-    expect((await send(app, body, stamped(body, SECRET, now(app)))).status).toBe(200);
-    expect((await send(app, body, unstamped(body))).status).toBe(401);
-    const patch = (config: object) => app.owner("PATCH", `${AUTOMATIONS}/${hook.id}`, { config });
-    await patch({ waitSeconds: 29 });
-    expect((await send(app, body, unstamped(body))).status).toBe(401);
-    expect((await patch({ requireTimestamp: false })).status).toBe(200);
-    expect((await send(app, body, unstamped(body))).status).toBe(200);
-  });
+  test.each([[{ requireTimestamp: false }], [{ requireTimestamp: false, auth: { type: "signature" } }]])(
+    "is required after the first one, until configured otherwise, with %j",
+    async (config) => {
+      await using app = await startApp();
+      const hook = await makeHook(app, { ...quick, ...config });
+      expect((await send(app, body, unstamped(body))).status).toBe(200);
+      expect((await send(app, body, stamped(body, SECRET, now(app)))).status).toBe(200);
+      expect((await send(app, body, unstamped(body))).status).toBe(401);
+      const patch = (config: object) => app.owner("PATCH", `${AUTOMATIONS}/${hook.id}`, { config });
+      await patch({ waitSeconds: 29 });
+      expect((await send(app, body, unstamped(body))).status).toBe(401);
+      expect((await patch({ requireTimestamp: false })).status).toBe(200);
+      expect((await send(app, body, unstamped(body))).status).toBe(200);
+      expect((await patch({ requireTimestamp: null })).status).toBe(200);
+      expect((await send(app, body, unstamped(body))).status).toBe(401);
+    },
+  );
 
   test("can't be passed off as the beginning of the body", async () => {
     await using app = await startApp();

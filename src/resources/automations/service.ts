@@ -224,7 +224,7 @@ export async function updateAutomation(
     if (isSecretNew) changes.push({ field: "config.secret", from: "***", to: "***" });
     if (isNotifyNew && !changes.some(({ field }) => field === "config"))
       changes.push({ field: "config.alerts.notify", from: "***", to: "***" });
-    if (kept.timestampRule !== before.timestampRule)
+    if (kept.timestampRule === null && before.timestampRule !== null)
       changes.push({ field: "config.requireTimestamp", from: true, to: false });
     const statusChanges = patch.status !== undefined && patch.status !== before.status;
     if (changes.length === 0 && !statusChanges) return found;
@@ -294,9 +294,16 @@ function patchConfig(tx: WriteContext, before: AutomationRow, patch: JsonObject 
     sealedAuth: auth,
     sealedNotify: notify,
     isNotifyNew: notify !== sealedNotify,
-    timestampRule: rest.requireTimestamp === false ? null : timestampRule,
+    timestampRule: timestampRuleAfter(before, config, rest.requireTimestamp === false),
     isSecretNew: (secret !== undefined && sealed !== sealedSecret) || (auth !== null && auth !== sealedAuth),
   };
+}
+
+/** Setting `requireTimestamp` to false ends the rule. Once that is removed, the automation is like a new one. */
+function timestampRuleAfter(before: AutomationRow, config: JsonObject, isSetFalse: boolean) {
+  if (isSetFalse) return null;
+  const isRemoved = before.config.requireTimestamp === false && config.requireTimestamp === undefined;
+  return before.timestampRule ?? (isRemoved ? "new" : null);
 }
 
 /** Applies the patch to a config; `null` removes a field. */

@@ -2,6 +2,7 @@ import { and, eq, inArray, lt, sql } from "drizzle-orm";
 import type { App, WriteContext } from "../../context.ts";
 import { prepared } from "../../store/prepared.ts";
 import type { ReadDb } from "../../store/store.ts";
+import { isSigned } from "../automations/sender.ts";
 import { automations, WEBHOOKS_TOPIC } from "../automations/table.ts";
 import type { Webhook } from "./gate.ts";
 import { CLOCK_SKEW_SECONDS, refused, type Stamp } from "./sender.ts";
@@ -60,7 +61,7 @@ export async function takeStamp(
     .onConflictDoNothing()
     .returning({ sentAt: webhookSignatures.sentAt });
   if (made.length === 0 && !isRepeat) throw takenBefore();
-  if (webhook.needsTimestamp || webhook.hasSeenTimestamp || webhook.config.auth !== undefined) return;
+  if (webhook.needsTimestamp || webhook.hasSeenTimestamp || !isSigned(webhook.config)) return;
   await tx.db.update(automations).set({ timestampRule: "seen" }).where(eq(automations.id, webhook.id));
   tx.afterCommit(() => tx.signals.notify(WEBHOOKS_TOPIC));
 }
