@@ -231,6 +231,14 @@ describe("the protocol", () => {
     expect(text).toContain("action_nightly");
   });
 
+  test.each(["*/*", "application/json, */*;q=0.1"])(
+    "Accept: %s is for both types of responses",
+    async (accept) => {
+      const { status, text } = await ask({ jsonrpc: "2.0", id: 1, method: "ping" }, { accept });
+      expect([status, text]).toEqual([200, expect.stringContaining('"result":{}')]);
+    },
+  );
+
   test("a notification is answered without a body", async () => {
     const { status, text, headers } = await ask({ jsonrpc: "2.0", method: "notifications/initialized" });
     expect([status, text, headers.get("content-type")]).toEqual([202, "", null]);

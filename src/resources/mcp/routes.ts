@@ -9,6 +9,14 @@ const KEPT = ["content-type", "cache-control", "allow"];
 
 const REFUSAL = { jsonrpc: "2.0", id: null, error: { code: -32600, message: "Bad Request" } };
 
+/** Spells out an `Accept` that takes any type, or none: the library requires the names of both types. */
+function withTypes(sent: Headers): Headers {
+  const headers = new Headers(sent);
+  const accept = headers.get("accept") ?? "*/*";
+  if (accept.includes("*/*")) headers.set("accept", "application/json, text/event-stream");
+  return headers;
+}
+
 /** Returns the endpoint's operations, with the server that `serverFor` creates. */
 export const mcpOperationsOver = (serverFor: typeof weirServer) => [
   operation({
@@ -39,7 +47,7 @@ export const mcpOperationsOver = (serverFor: typeof weirServer) => [
       const body = await parseJsonInSlices(text, { maxValues: MAX_VALUES });
       visit.keepOpen();
       const { headers, method, signal, url } = visit.request;
-      const request = new Request(url, { headers, method, signal });
+      const request = new Request(url, { headers: withTypes(headers), method, signal });
       const user = { id: identity.credentialId, name: "MCP" };
       const response = await answerMcp(await serverFor(ctx, user, request), request, body);
       const names = Object.fromEntries(
