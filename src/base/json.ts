@@ -1,4 +1,4 @@
-import { AppError, type InvalidInput, invalid } from "./errors.ts";
+import { AppError, InvalidInput, invalid } from "./errors.ts";
 import { NumberText, parseLossless } from "./json-numbers.ts";
 import { JsonRefused, type JsonRules, parseLong } from "./json-parse.ts";
 
@@ -34,11 +34,17 @@ export function parseJson(
   try {
     value = parse(text);
   } catch (error) {
-    throw invalid(loc, `Invalid JSON: ${reason(error)}`, "json_invalid");
+    throw invalid(loc, `${NO_JSON}${reason(error)}`, "json_invalid");
   }
   checkShape(text, loc);
   return value;
 }
+
+const NO_JSON = "Invalid JSON: ";
+
+/** Whether parsing failed because the text isn't JSON, rather than because of a limit or a duplicate key. */
+export const isNoJson = (error: unknown): boolean =>
+  error instanceof InvalidInput && error.faults.some(({ msg }) => msg.startsWith(NO_JSON));
 
 const reason = (error: unknown) =>
   error instanceof Error ? error.message.replace(/^JSON Parse error: /, "") : "unreadable";
@@ -72,7 +78,7 @@ function refusal({ rule, what }: JsonRefused, loc: readonly string[], rules: Jso
   if (rule === "keys") return tooMany(loc, rule, MAX_KEYS);
   if (rule === "depth") return tooDeep(loc);
   if (rule === "key") return twice(loc, what);
-  return invalid(loc, `Invalid JSON: ${reason(new Error(what))}`, "json_invalid");
+  return invalid(loc, `${NO_JSON}${reason(new Error(what))}`, "json_invalid");
 }
 
 const HAS_AT_MOST = {

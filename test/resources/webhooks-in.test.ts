@@ -179,6 +179,25 @@ describe("the payload", () => {
     expect(await sent(text, type)).toEqual(payload);
   });
 
+  const sentBytes = async (bytes: Buffer, type: string) => {
+    await using app = await startApp();
+    await using receiver = startReceiver();
+    await makeHook(app, forward(receiver.url));
+    const signature = createHmac("sha256", SECRET).update(bytes).digest("hex");
+    const headers = { "x-svc-signature": signature, ...(type === "" ? {} : { "content-type": type }) };
+    const answer = await app.anonymous("POST", "/webhooks/acme/orders", new Uint8Array(bytes), headers);
+    return answer.status === 200 ? JSON.parse(receiver.got[0]?.text ?? "").got : answer;
+  };
+
+  test.each<[string, unknown]>([
+    ['{"a":[1]}', { a: [1] }],
+    ["[2026-01-31] Disk full", "[2026-01-31] Disk full"],
+    ["{name} has joined", "{name} has joined"],
+    ['{"a":1,"a":2}', expect.objectContaining({ status: 422 })],
+  ])("%j without a content type is JSON, or else text", async (text, payload) => {
+    expect(await sentBytes(Buffer.from(text), "")).toEqual(payload);
+  });
+
   test("with invalid JSON, more than 64 levels or a duplicate key is rejected", async () => {
     for (const text of ["{", '{"a":1,"a":2}', `${"[".repeat(65)}${"]".repeat(65)}`]) {
       expect((await sent(text, "application/json")).status).toBe(422);
@@ -186,15 +205,6 @@ describe("the payload", () => {
   });
 
   describe("with bytes that aren't UTF-8", () => {
-    const sentBytes = async (bytes: Buffer, type: string) => {
-      await using app = await startApp();
-      await using receiver = startReceiver();
-      await makeHook(app, forward(receiver.url));
-      const signature = createHmac("sha256", SECRET).update(bytes).digest("hex");
-      const headers = { "x-svc-signature": signature, ...(type === "" ? {} : { "content-type": type }) };
-      const answer = await app.anonymous("POST", "/webhooks/acme/orders", new Uint8Array(bytes), headers);
-      return answer.status === 200 ? JSON.parse(receiver.got[0]?.text ?? "").got : answer;
-    };
     const latin = (text: string) => Buffer.from(text, "latin1");
 
     test.each<[string, string, unknown]>([

@@ -1,6 +1,6 @@
 import { invalid } from "../../base/errors.ts";
 import { charsetIn, charsetOf } from "../../base/http-message.ts";
-import { type Json, type JsonObject, parseJsonInSlices } from "../../base/json.ts";
+import { isNoJson, type Json, type JsonObject, parseJsonInSlices } from "../../base/json.ts";
 import { partsIn } from "./parts.ts";
 
 /** Content of a request. */
@@ -33,7 +33,16 @@ export function payloadOf({ headers, body }: Content): Json | Promise<Json> {
     if (whole === null) throw wrongCharset(type);
     return fieldsOf(whole);
   }
-  return type === "" && /^\s*[[{]/.test(text) ? parseJsonInSlices(text) : text;
+  return type === "" && /^\s*[[{]/.test(text) ? jsonOrText(text) : text;
+}
+
+async function jsonOrText(text: string): Promise<Json> {
+  try {
+    return await parseJsonInSlices(text);
+  } catch (error) {
+    if (isNoJson(error)) return text;
+    throw error;
+  }
 }
 
 /** Returns null for bytes that aren't text of the charset. */
