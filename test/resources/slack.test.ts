@@ -478,12 +478,14 @@ describe("approvals", () => {
 
 describe("mentions", () => {
   function mention(text: string, eventId: string, user = "U1", headers: Record<string, string> = {}) {
-    const body = JSON.stringify({
-      type: "event_callback",
-      team_id: "T1",
-      event_id: eventId,
-      event: { type: "app_mention", user, text: `<@UWEIR> ${text}`, channel: "C1", ts: "17.1" },
-    });
+    return happen(
+      eventId,
+      { type: "app_mention", user, text: `<@UWEIR> ${text}`, channel: "C1", ts: "17.1" },
+      headers,
+    );
+  }
+  function happen(eventId: string, event: object, headers: Record<string, string> = {}) {
+    const body = JSON.stringify({ type: "event_callback", team_id: "T1", event_id: eventId, event });
     return open("POST", "/api/inbound/slack/events", body, {
       "content-type": "application/json",
       ...sign(body),
@@ -503,6 +505,20 @@ describe("mentions", () => {
     await Bun.sleep(100);
     expect(told).toHaveLength(2);
     expect((await weir.owner("GET", `/api/v1/action-runs?action_id=${action.id}`)).body.total).toBe(1);
+  });
+
+  test("in direct messages are answered, but not that a message was edited, deleted or unfurled", async () => {
+    const message = { type: "message", channel_type: "im", channel: "D1", ts: "18.1" };
+    const before = { user: "U1", text: "help", ts: "18.1" };
+    for (const [id, change] of Object.entries({
+      Ev4: { subtype: "message_changed", message: { ...before, text: "run mentioned" } },
+      Ev5: { subtype: "message_deleted", previous_message: before },
+      Ev6: { subtype: "message_changed", message: { ...before, bot_id: "B1" } },
+    }))
+      expect((await happen(id, { ...message, ...change })).status).toBe(200);
+    await happen("Ev7", { ...message, user: "U1", text: "whoami" });
+    const texts = (await heard(1)).map(({ body }) => body.text);
+    expect(texts).toEqual([expect.stringContaining("Linked to")]);
   });
 
   test("never show a linking URL where others can read it", async () => {

@@ -156,7 +156,8 @@ export const slackOperations = [
       const event = part(body.event);
       const isMention =
         event.type === "app_mention" || (event.type === "message" && event.channel_type === "im");
-      if (!isMention || event.bot_id !== undefined) return null;
+      // With a subtype, it is about another message: it was edited or deleted, or links in it were unfurled.
+      if (!isMention || event.bot_id !== undefined || event.subtype !== undefined) return null;
       await answerMention(app, visit, { body, event, hash: hashOf(bytes) });
       return null;
     },
