@@ -109,6 +109,20 @@ test("a change is reported at once: the recovery after many failures, and the fa
   expect(subjects).toEqual([failed, again, failed, again]);
 });
 
+test("with onRecovery alone, only the recovery is reported", async () => {
+  await using app = await startMailing();
+  const { id } = await alerting(app.owner, { onRecovery: true, notify: [{ email: OPS }] });
+  await complete(app.owner, id);
+  for (let round = 1; round <= 2; round++) {
+    await fail(app.owner, id);
+    await complete(app.owner, id);
+    await mailsTo(app, OPS, round);
+    await allWrittenDown(app);
+  }
+  const subjects = (await mailsTo(app, OPS, 2)).map(({ headers }) => headers.subject);
+  expect(subjects).toEqual(["Nightly completed again", "Nightly completed again"]);
+});
+
 deepTest("beyond five changes an hour, a failure that is over is reported with the recovery", async () => {
   await using app = await startMailing();
   const { id } = await alerting(app.owner, { onFailure: true, onRecovery: true, notify: [{ email: OPS }] });

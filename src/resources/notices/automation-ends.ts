@@ -53,10 +53,12 @@ async function noticeFailure(
   automation: AutomationRow,
   run: AutomationRunRow,
 ): Promise<void> {
-  if (!alertsOf(automation)?.onFailure) return;
+  const { onFailure, onRecovery } = alertsOf(automation) ?? {};
+  if (!onFailure && !onRecovery) return;
   const { id: automationId } = automation;
   const since = timestamp(tx.clock);
   const isChange = await beginTrouble(tx, automation, since);
+  if (!onFailure) return;
   const { code = "failed", message = "" } = run.error ?? {};
   const lastFailure = {
     automationRunId: run.id,
@@ -84,7 +86,7 @@ async function noticeFailure(
 
 /**
  * Reports the recovery to those who were notified of the failure, in place of further failures that weren't reported
- * yet. Those who weren't notified get both at once.
+ * yet. Those who weren't notified get both at once. If failures aren't reported, everyone gets the recovery.
  */
 async function noticeRecovery(
   tx: WriteContext,
@@ -94,11 +96,11 @@ async function noticeRecovery(
 ): Promise<void> {
   const { id: automationId } = automation;
   const recoveredAt = timestamp(tx.clock);
+  const { onFailure = false, onRecovery = false } = alertsOf(automation) ?? {};
   for (const to of await recipientsOf(tx.db, automation)) {
     const { open, isTold } = await reportOf(tx, automationId, to, since);
     const [latest] = open;
-    if (!latest && !isTold) continue;
-    const { onRecovery = false } = alertsOf(automation) ?? {};
+    if (!latest && !isTold && onFailure) continue;
     if (latest && !(isTold && onRecovery)) {
       const facts = { ...latest.facts, recoveredAt };
       await tx.db.update(notices).set({ facts }).where(eq(notices.id, latest.id));
