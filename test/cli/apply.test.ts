@@ -714,14 +714,21 @@ automations:
     const again = await shell.give(exported);
     expect([again.code, again.out]).toEqual([0, expect.stringContaining("No changes.")]);
     shell.env.NIGHTLY_ALERTS_NOTIFY_1_SLACK = address;
+    const file = join(here.path, "alerts.yaml");
+    await Bun.write(file, exported);
+    const compared = await shell.diff("-f", file);
+    expect([compared.code, compared.out]).toEqual([0, expect.stringContaining("notify.1.slack: set again")]);
     const given = await shell.give(exported);
     expect([given.code, given.out + given.err]).toEqual([0, expect.not.stringContaining("aSecret")]);
+    expect(given.out).toEndWith("No changes.");
     const after = (await app.owner("GET", `/api/v1/automations/${id}`)).body;
     expect(after.updatedAt).toBe(updatedAt);
     expect(after.config.alerts.notify).toEqual([
       { email: "ops@example.com" },
       { slack: "https://hooks.slack.com/services/T0001/B0001/***" },
     ]);
+    shell.env.NIGHTLY_ALERTS_NOTIFY_1_SLACK = address.replace("B0001", "B0002");
+    expect((await shell.diff("-f", file)).code).toBe(1);
   });
 
   test("keep a webhook sender's credential as the automation's secret", async () => {

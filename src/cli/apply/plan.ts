@@ -1,6 +1,7 @@
 import { comparable, isObject, type Json, type JsonObject } from "../../base/json.ts";
 import { MASK } from "../../base/mask.ts";
 import { capitalized } from "../../base/plural.ts";
+import { maskedSlackUrl } from "../../base/slack-text.ts";
 import { HTTP_PROVIDER } from "../../providers/http-template/http-template.ts";
 import { differencesOf, shortText } from "../differences.ts";
 import { KINDS, kindOf, UNSEEN } from "./kinds.ts";
@@ -122,13 +123,19 @@ function planChange(wanted: Wanted, there: There, plan: Plan, state: State): voi
   const name = `${wanted.noun} ${wanted.shown}`;
   const filled = withImported(withKept(wanted, there, plan), there);
   const changes: Difference[] = [];
+  const sent = unseenIn(filled.body);
   for (const [field, { isFixed }] of Object.entries(kind.fields)) {
     if (UNSEEN.has(field)) continue;
     const [from, to] = [there.body[field] ?? null, filled.body[field] ?? null];
     if (comparable(from, field) === comparable(to, field)) continue;
     if (["template", "templateVersion", "version"].includes(field) && to === null) continue;
     if (field === "default" && to === false) continue; // another one becomes the default, or none
-    const found = differences(from, to, field, filled.hiddenPaths);
+    const all = differencesOf(from, to, [field]);
+    const found = masked(
+      all.filter((one) => !isUnseenSlackUrl(one)),
+      filled.hiddenPaths,
+    );
+    sent.push(...all.filter(isUnseenSlackUrl).map(({ path }) => path.join(".")));
     changes.push(...found);
     for (const one of isFixed ? found : [])
       plan.faults.push(
@@ -139,7 +146,6 @@ function planChange(wanted: Wanted, there: There, plan: Plan, state: State): voi
   }
   if (wanted.noun === "template" && wanted.body.version !== null)
     plan.faults.push(...editFaults(wanted, there, changes, state));
-  const sent = unseenIn(filled.body);
   if (changes.length > 0) plan.steps.push({ operation: "change", wanted: filled, there, changes });
   else if (sent.length > 0) {
     const masked = sent.map((field) => ({ field, from: MASK, to: MASK }));
@@ -204,21 +210,27 @@ function withKept(wanted: Wanted, there: There, plan: Plan): Wanted {
   return { ...wanted, body, hiddenPaths: [...wanted.hiddenPaths, ...wanted.unset.map(({ path }) => path)] };
 }
 
-function differences(from: Json, to: Json, field: string, hiddenPaths: readonly Path[]): Difference[] {
+type Found = ReturnType<typeof differencesOf>[number];
+
+/** The server doesn't show the end of a Slack URL, so whether it differs is unknown. */
+const isUnseenSlackUrl = ({ path, from, to }: Found): boolean =>
+  path.at(-1) === "slack" && typeof to === "string" && from === maskedSlackUrl(to);
+
+function masked(found: readonly Found[], hiddenPaths: readonly Path[]): Difference[] {
   const hidden = new Set(hiddenPaths.map((path) => path.join("\0")));
-  return differencesOf(from, to, [field]).map(({ path, from, to }) => ({
+  return found.map(({ path, from, to }) => ({
     field: path.join("."),
-    from: masked(from, path, hidden),
-    to: masked(to, path, hidden),
+    from: maskedValue(from, path, hidden),
+    to: maskedValue(to, path, hidden),
   }));
 }
 
 /** Masks secrets in a value, and everything at `hidden` paths, whatever its type. */
-function masked(value: Json, path: Path, hidden: ReadonlySet<string>): Json {
-  if (Array.isArray(value)) return value.map((item, at) => masked(item, [...path, at], hidden));
+function maskedValue(value: Json, path: Path, hidden: ReadonlySet<string>): Json {
+  if (Array.isArray(value)) return value.map((item, at) => maskedValue(item, [...path, at], hidden));
   if (isObject(value))
     return Object.fromEntries(
-      Object.entries(value).map(([key, item]) => [key, masked(item, [...path, key], hidden)]),
+      Object.entries(value).map(([key, item]) => [key, maskedValue(item, [...path, key], hidden)]),
     );
   if (value !== null && hidden.has(path.join("\0"))) return MASK;
   return typeof value === "string" && isSecretText(value, path) ? MASK : value;

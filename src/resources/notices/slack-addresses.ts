@@ -1,12 +1,10 @@
 import { invalid } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
 import { MASK } from "../../base/mask.ts";
+import { maskedSlackUrl } from "../../base/slack-text.ts";
 import type { App, WriteContext } from "../../context.ts";
 import type { AutomationConfig } from "../automations/config.ts";
 import { type AutomationRow, notifyLabel } from "../automations/table.ts";
-
-/** Slack URL without the secret part. */
-const masked = (address: string): string => address.replace(/[^/]+$/, MASK);
 
 /** The Slack URLs of a config, as they are in it. */
 export const slackAddressesIn = ({ alerts }: AutomationConfig): string[] =>
@@ -18,7 +16,7 @@ export function withoutSlackSecrets(config: JsonObject): { config: JsonObject; a
   const addresses = slackAddressesIn(config);
   if (addresses.length === 0) return { config, addresses };
   const notify = alerts?.notify?.map(({ slack, ...entry }) =>
-    slack === undefined ? entry : { ...entry, slack: masked(slack) },
+    slack === undefined ? entry : { ...entry, slack: maskedSlackUrl(slack) },
   );
   return { config: { ...config, alerts: { ...alerts, notify } as JsonObject }, addresses };
 }
@@ -36,7 +34,7 @@ export function sealNotify(
   const left = [...earlier];
   const whole = addresses.map((address) => {
     if (!address.endsWith(`/${MASK}`)) return address;
-    const found = left.findIndex((one) => masked(one) === address);
+    const found = left.findIndex((one) => maskedSlackUrl(one) === address);
     if (found >= 0) return left.splice(found, 1)[0] as string;
     const msg = `Give the complete Slack URL instead of ${address}`;
     throw invalid(["body", "config", "alerts", "notify"], msg, "missing");
@@ -66,4 +64,4 @@ function openNotify(
 
 /** Returns the whole URL of a masked one. Null if it was removed. */
 export const slackAddressOf = (app: App, row: AutomationRow, address: string): string | null =>
-  openNotify(app, row, row.sealedNotify).find((one) => masked(one) === address) ?? null;
+  openNotify(app, row, row.sealedNotify).find((one) => maskedSlackUrl(one) === address) ?? null;
