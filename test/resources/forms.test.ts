@@ -329,6 +329,18 @@ describe("a form for members", () => {
     expect(run.result.output.user).toBe(viewer.user.email);
   });
 
+  test("is still by the person who answered, if its dead letter is replayed by another", async () => {
+    const step = { key: "send", kind: "http_request", definition: { url: "http://127.0.0.1:9/" } };
+    const made = await makeForm({}, { steps: [step], retries: { enabled: false } });
+    const member = await join(app, "member");
+    const { body } = await member.call("POST", pathOf(made), { name: "Ann", days: 1 });
+    const by = { triggerMethod: "form", triggerSourceType: "user", triggerSourceId: member.user.id };
+    expect(await runOf(body)).toMatchObject({ status: "failed", ...by });
+    const { items } = (await app.owner("GET", `/api/v1/dead-letters?automation_id=${made.id}`)).body;
+    const replayed = await app.owner("POST", `/api/v1/dead-letters/${items[0].id}/replay`);
+    expect(await runOf(replayed.body)).toMatchObject(by);
+  });
+
   test("accepts nothing with a cookie from another site's page", async () => {
     const at = pathOf(await makeForm());
     const login = await fetch(`${app.origin}/api/v1/auth/login`, {

@@ -2,7 +2,7 @@ import { and, eq, isNull } from "drizzle-orm";
 import { AppError, notFound } from "../../base/errors.ts";
 import type { WriteContext } from "../../context.ts";
 import type { AutomationConfig } from "../automations/config.ts";
-import { automations } from "../automations/table.ts";
+import { type AutomationRow, automationRuns, automations } from "../automations/table.ts";
 import { type DeadLetterRow, deadLetters } from "../dead-letters/table.ts";
 import { record } from "../events/service.ts";
 import { storeDelivery } from "../inbound/intake.ts";
@@ -53,6 +53,18 @@ async function againOut(tx: WriteContext, letter: DeadLetterRow) {
   return { replayed: { outbound }, data: { deliveryId: outbound.id, webhookId: letter.sourceId } };
 }
 
+/** Who sent a delivery, and how, as far as its run is still stored. */
+async function senderOf(tx: WriteContext, { automationRunId }: DeliveryRow, { triggerType }: AutomationRow) {
+  const method = triggerType === "form" ? "form" : "webhook";
+  const [run] = await tx.db
+    .select({ type: automationRuns.triggerSourceType, id: automationRuns.triggerSourceId })
+    .from(automationRuns)
+    .where(eq(automationRuns.id, automationRunId ?? ""));
+  return run?.type === "user" && run.id !== null
+    ? ({ method, sourceType: "user", sourceId: run.id } as const)
+    : ({ method, sourceType: "system" } as const);
+}
+
 async function replayInbound(tx: WriteContext, letter: DeadLetterRow): Promise<DeliveryRow> {
   const [webhook] = await tx.db
     .select()
@@ -89,6 +101,8 @@ async function replayInbound(tx: WriteContext, letter: DeadLetterRow): Promise<D
       repeatKey: null,
       replayOf: delivery.id,
     },
+    delivery.payload,
+    await senderOf(tx, delivery, webhook),
   );
   const [row] = await tx.db.select().from(webhookDeliveries).where(eq(webhookDeliveries.id, deliveryId));
   if (!row) throw notFound("webhook delivery");
