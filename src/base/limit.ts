@@ -10,7 +10,7 @@ export interface Rate {
 export const ADDRESS_RATE: Rate = { perMinute: 10, burst: 10 };
 
 export interface Limiter {
-  /** Takes a token. `retryAfterSeconds` is 0 on success, `resetSeconds` is the time until the bucket is full. */
+  /** Takes a token. A larger burst adds tokens at once. `retryAfterSeconds` is 0 on success, `resetSeconds` is the time until the bucket is full. */
   take(key: string, rate: Rate): { retryAfterSeconds: number; remaining: number; resetSeconds: number };
   /** Returns a token to the bucket. */
   giveBack(key: string): void;
@@ -41,7 +41,8 @@ export function openLimiter(clock: Clock): Limiter {
         bucket = { tokens: burst, at: now, perMs, burst };
         buckets.set(key, bucket);
       }
-      bucket.tokens = Math.min(burst, bucket.tokens + (now - bucket.at) * perMs);
+      const larger = Math.max(0, burst - bucket.burst);
+      bucket.tokens = Math.min(burst, bucket.tokens + larger + (now - bucket.at) * perMs);
       bucket.at = now;
       bucket.perMs = perMs;
       bucket.burst = burst;

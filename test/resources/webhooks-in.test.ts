@@ -420,6 +420,16 @@ describe("the rate", () => {
     expect((await burst(app, 5)).statuses).toEqual({ 200: 3, 429: 2 });
   });
 
+  test("of a better plan applies at once, less what was used", async () => {
+    await using app = await startApp({ stands: true });
+    await makeHook(app, quick);
+    expect((await burst(app, 12)).statuses).toEqual({ 200: 10, 429: 2 });
+    await app.owner("PATCH", "/api/v1/organizations/current", { plan: "pro" });
+    expect((await burst(app, 42)).statuses).toEqual({ 200: 40, 429: 2 });
+    await app.owner("PATCH", "/api/v1/organizations/current", { plan: "free" });
+    expect((await burst(app, 2)).statuses).toEqual({ 429: 2 });
+  });
+
   test("can't be used up by a forger, who has a separate limit", async () => {
     const standing = { ...turnableClock(), monotonic: () => 0 };
     await using app = await startApp({ overrides: { limiter: openLimiter(standing) } });
