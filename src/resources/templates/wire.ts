@@ -144,7 +144,7 @@ export const TemplateQuery = object({
   built_in: optional(
     Type.Boolean({
       description:
-        "True lists the built-in templates by name, false the organization's own. Default: the organization's own, then the built-in connection templates",
+        "True lists the built-in templates by name, false the organization's own. Default: the organization's own, followed by the built-in ones if template_type is connection",
     }),
   ),
   q: optional(Type.String({ maxLength: 255, description: "Words in the name, slug or description" })),
