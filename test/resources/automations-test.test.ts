@@ -5,6 +5,7 @@ import { type Client, startApp } from "../support/app.ts";
 import { makeHook, send } from "../support/hook.ts";
 import { startReceiver } from "../support/receiver.ts";
 import {
+  ACTIONS,
   AUTOMATION_RUNS,
   AUTOMATIONS,
   automationRunEnd,
@@ -12,6 +13,7 @@ import {
   created,
   faultsOf,
   flowToEnd,
+  makeAction,
   makeAutomation,
   NOBODY,
 } from "../support/work.ts";
@@ -229,5 +231,21 @@ describe("a draft", () => {
     expect((await tested(app.owner, draft.id, { input: {} })).status).toBe("completed");
     expect((await app.owner("PATCH", at, { status: "active" })).body.status).toBe("active");
     expect((await app.owner("GET", `${AUTOMATIONS}?status=draft`)).body.total).toBe(0);
+  });
+
+  test("whose action was deleted in the meantime doesn't become active", async () => {
+    await using app = await startApp();
+    const action = await makeAction(app.owner);
+    const draft = created(
+      await app.owner("POST", AUTOMATIONS, {
+        name: "Draft",
+        triggerType: "manual",
+        status: "draft",
+        config: { steps: [{ key: "a", actionId: action.id }] },
+      }),
+    );
+    await app.owner("DELETE", `${ACTIONS}/${action.id}`);
+    const active = await app.owner("PATCH", `${AUTOMATIONS}/${draft.id}`, { status: "active" });
+    expect(faultsOf(active)).toEqual(["body.config.steps.0.actionId not_found"]);
   });
 });

@@ -217,7 +217,8 @@ export async function updateAutomation(
       { ...before, status },
       patch.config,
     );
-    if (before.status === "draft" && status !== "draft") refuseUnfinished(tx, before, config);
+    const isFinished = before.status === "draft" && status !== "draft";
+    if (isFinished) refuseUnfinished(tx, before, config);
     if (status !== "draft") refuseUnproven(config.auth, kept.sealedAuth);
     const next = { ...patch, ...(patch.tags ? { tags: once(patch.tags) } : {}), config };
     const changes: Change[] = changesBetween(before, next).filter(({ field }) => field !== "status");
@@ -231,7 +232,7 @@ export async function updateAutomation(
     // Tags are neither used by runs nor restored.
     const isVersion = changes.some(({ field }) => field !== "tags");
     const configChanges = changes.some(({ field }) => field === "config");
-    if (configChanges) await checkReferences(tx, { ...before, config });
+    if (configChanges || isFinished) await checkReferences(tx, { ...before, config });
     const restarts = statusChanges || isOtherSchedule(before.config, config);
     const [row] = await tx.db
       .update(automations)
