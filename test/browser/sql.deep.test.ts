@@ -187,7 +187,7 @@ test("without SQL a question of a table is built, drawn, edited and added to a d
   });
 });
 
-test("a number with trailing zeros is compared as a number, and the CSV tells an empty text from NULL", async () => {
+test("a number with trailing zeros is compared as a number, and the CSV distinguishes an empty text from NULL", async () => {
   const { page, go, write } = seen;
   await go("/sql?sql=SELECT 1");
   await write("SQL", "SELECT greatest($p, 9) AS most, '' AS empty, NULL AS none");

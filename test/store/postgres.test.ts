@@ -320,7 +320,7 @@ test("a database whose encoding isn't UTF8 is rejected", async () => {
   });
 });
 
-test("a user that can't create tables is told what it lacks, by the first start and by a check of the database", async () => {
+test("the error of a user that can't create tables names the missing privilege", async () => {
   const { url, name } = await makeDatabase();
   await (await openRemoteStore({ url, migrations: MIGRATIONS })).close();
   const owner = postgres(url, { max: 1 });

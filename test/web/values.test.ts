@@ -32,6 +32,6 @@ test("a number is sent as a number whenever a double keeps its value", () => {
   ).toEqual([2.5, 10.5, 7, 1.1, 3, -0, "0.12345678901234567", "9007199254740993", "x"]);
 });
 
-test("CSV tells an empty text from NULL", () => {
+test("CSV distinguishes an empty text from NULL", () => {
   expect(toCsv([{ name: "a" }, { name: "b" }], [{ a: "", b: null }])).toBe('a,b\r\n"",');
 });
