@@ -2,6 +2,7 @@ import { exactJson } from "../src/base/json-numbers.ts";
 import { readEvents } from "../src/base/sse.ts";
 import { base } from "./base.ts";
 import type { Call, CallInput, Reply } from "./calls.ts";
+import { ofBrowser, ofTab } from "./storage.ts";
 import { forgetTags, rememberTag, type Stamped, tagOf } from "./tags.ts";
 import { serverSentence, t } from "./texts/text.ts";
 
@@ -53,13 +54,12 @@ const noReply = () => t("Couldn't reach the server.");
 const ORGANIZATION = "weir.organization";
 
 /** Organization of this tab, whatever other tabs choose later. Null until known. */
-let chosen = sessionStorage.getItem(ORGANIZATION) ?? localStorage.getItem(ORGANIZATION);
+let chosen = ofTab.get(ORGANIZATION) ?? ofBrowser.get(ORGANIZATION);
 
 /** Only for this tab. Null for the server's default. */
 export function openOrganization(id: string | null): void {
   chosen = id;
-  if (id === null) sessionStorage.removeItem(ORGANIZATION);
-  else sessionStorage.setItem(ORGANIZATION, id);
+  ofTab.set(ORGANIZATION, id);
 }
 
 if (chosen !== null) openOrganization(chosen);
@@ -72,8 +72,7 @@ export function keepOrganization(id: string): void {
 /** Stored for this tab, and for tabs that are opened later. */
 export function chooseOrganization(id: string | null): void {
   openOrganization(id);
-  if (id === null) localStorage.removeItem(ORGANIZATION);
-  else localStorage.setItem(ORGANIZATION, id);
+  ofBrowser.set(ORGANIZATION, id);
 }
 
 /** User that this tab shows. Null until known. */
@@ -91,7 +90,7 @@ export const hasOrganization = (): boolean => chosen !== null;
 
 /** Goes back to the server's default, in this tab and in later ones. */
 export function leaveOrganization(): void {
-  if (localStorage.getItem(ORGANIZATION) === chosen) localStorage.removeItem(ORGANIZATION);
+  if (ofBrowser.get(ORGANIZATION) === chosen) ofBrowser.set(ORGANIZATION, null);
   openOrganization(null);
 }
 

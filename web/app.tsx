@@ -20,11 +20,20 @@ import { SignIn } from "./parts/account/sign-in.tsx";
 import { setRegion } from "./parts/base/formats.ts";
 import { Later, part } from "./parts/base/later.tsx";
 import { Failed, Loading } from "./parts/base/page.tsx";
-import { Toasts } from "./parts/base/toast.tsx";
+import { notify, Toasts } from "./parts/base/toast.tsx";
 import { askFirst, Leaving } from "./parts/base/unsaved.tsx";
 import { Boundary } from "./parts/layout/boundary.tsx";
 import { NOWHERE, PageOf, ROUTES } from "./routes.tsx";
+import { whenNotStored } from "./storage.ts";
 import { followLocale } from "./texts/language.ts";
+import { t } from "./texts/text.ts";
+
+whenNotStored(() =>
+  notify(
+    t("The browser's storage is full or blocked. What you type or select is lost when you leave."),
+    "bad",
+  ),
+);
 
 /** Opens the sign-in page, and returns here afterwards. */
 const leaveToSignIn = () =>

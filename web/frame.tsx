@@ -30,6 +30,7 @@ import { roleName } from "./parts/base/role-name.ts";
 import { counted } from "./parts/base/time.tsx";
 import { Palette } from "./parts/palette/palette.tsx";
 import { forgetHistory } from "./parts/sql/history.ts";
+import { ofTab } from "./storage.ts";
 import { once, t } from "./texts/text.ts";
 import { chooseTheme, type Theme, useTheme } from "./theme.ts";
 
@@ -281,7 +282,7 @@ const themes = once((): readonly (readonly [theme: Theme, name: string, icon: ty
 async function signOut(): Promise<void> {
   await call("POST /api/v1/auth/logout", {}).catch(() => undefined); // without a session, there is nothing to end
   chooseOrganization(null);
-  sessionStorage.clear(); // drafts and statements must not be left for the next user
+  ofTab.deleteAll(() => true); // drafts and statements must not be left for the next user
   forgetHistory();
   client.clear();
   location.assign(`${base}/login`);

@@ -1,4 +1,5 @@
 import { useSyncExternalStore } from "react";
+import { ofBrowser } from "./storage.ts";
 
 export type Theme = "light" | "dark" | "system";
 
@@ -8,7 +9,7 @@ const dark = matchMedia("(prefers-color-scheme: dark)");
 const print = matchMedia("print");
 const watchers = new Set<() => void>();
 
-const chosenTheme = (): Theme => (localStorage.getItem(KEY) as Theme | null) ?? "system";
+const chosenTheme = (): Theme => (ofBrowser.get(KEY) as Theme | null) ?? "system";
 
 /** Applies the selected theme, now and when the system's setting changes. */
 export function applyTheme(): void {
@@ -19,7 +20,7 @@ export function applyTheme(): void {
 }
 
 export function chooseTheme(theme: Theme): void {
-  localStorage.setItem(KEY, theme);
+  ofBrowser.set(KEY, theme);
   applyTheme();
 }
 

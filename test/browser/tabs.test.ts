@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test";
 import { PASSWORD } from "../support/app.ts";
+import { openBrowser } from "../support/chromium.ts";
 import { signIn } from "../support/hands.ts";
 import type { Seen } from "../support/seen.ts";
 import { seenByAll } from "../support/seen-by-all.ts";
@@ -139,22 +140,55 @@ test("SQL can be typed and run while the browser's storage is full", async () =>
   await go("/sql");
   await writeSql("SELECT 'before'");
   await page.evaluate(() => {
-    for (let length = 1_000_000; length >= 1; length = Math.floor(length / 2))
-      for (let at = 0; ; at++)
-        try {
-          sessionStorage.setItem(`fill-${length}-${at}`, "x".repeat(length));
-        } catch {
-          break;
-        }
+    for (const storage of [sessionStorage, localStorage])
+      for (let length = 1_000_000; length >= 1; length = Math.floor(length / 2))
+        for (let at = 0; ; at++)
+          try {
+            storage.setItem(`fill-${length}-${at}`, "x".repeat(length));
+          } catch {
+            break;
+          }
   });
   await seen.write("SQL", "SELECT 'longer than before'");
-  const notice = page.getByText("The browser's storage is full.");
+  const notice = page.getByText("The browser's storage is full or blocked.");
   await notice.waitFor();
   await seen.write("SQL", "SELECT 'longest of the three statements'");
   await page.keyboard.press("Control+Enter");
   await page.getByText("1 row", { exact: true }).waitFor();
   expect(await notice.count()).toBe(1);
-  await page.evaluate(() => sessionStorage.clear());
+  await page.getByRole("link", { name: "Home", exact: true }).click();
+  await page.getByRole("link", { name: "SQL", exact: true }).click();
+  await sqlField().getByText("longest of the three").waitFor();
+  await page.getByRole("button", { name: "History" }).click();
+  await page
+    .locator("button:not([aria-current])[title=\"SELECT 'longest of the three statements'\"]")
+    .waitFor();
+  await page.evaluate(() => {
+    sessionStorage.clear();
+    localStorage.clear();
+  });
+});
+
+test("the page can be used while the browser's storage is blocked, and says so", async () => {
+  const { weir } = seen;
+  const browser = await openBrowser();
+  const { page, context, faults } = await browser.open(weir.origin, { locale: "de-CH" });
+  await context.addInitScript(() => {
+    for (const name of ["localStorage", "sessionStorage"])
+      Object.defineProperty(window, name, {
+        get() {
+          throw new DOMException("Access is denied for this document.", "SecurityError");
+        },
+      });
+  });
+  await signIn(page, weir.origin);
+  await page.getByText(/^Der Speicher des Browsers ist voll oder gesperrt/).waitFor();
+  await page.goto(`${weir.origin}/sql`);
+  await page.getByRole("textbox", { name: "SQL" }).click();
+  await page.keyboard.press("Control+Enter");
+  await page.getByText("1 Zeile", { exact: true }).waitFor();
+  expect(faults).toEqual([]);
+  await browser.close();
 });
 
 test("drafts that an earlier version stored for any user are deleted", async () => {

@@ -1,3 +1,5 @@
+import { ofBrowser } from "../storage.ts";
+
 /** Languages of the page. The source is in English. */
 export const LANGUAGES = { en: "English", de: "Deutsch" } as const;
 export type Language = keyof typeof LANGUAGES;
@@ -10,9 +12,9 @@ const LAST = "weir.language.last";
 const isLanguage = (value: string | null | undefined): value is Language =>
   value !== null && value !== undefined && value in LANGUAGES;
 
-/** A stored language. Null outside browsers. */
+/** A stored language. */
 function stored(key: string): Language | null {
-  const value = globalThis.localStorage?.getItem(key);
+  const value = ofBrowser.get(key);
   return isLanguage(value) ? value : null;
 }
 
@@ -25,32 +27,25 @@ function languageOf(locale: string | null | undefined): Language | null {
   return isLanguage(language) ? language : null;
 }
 
-const ofBrowser = (): Language => languageOf(globalThis.navigator?.language) ?? "en";
+const ofNavigator = (): Language => languageOf(globalThis.navigator?.language) ?? "en";
 
 /** Language in which the page was opened, as far as known before sign-in. */
-const opened: Language = chosenLanguage() ?? stored(LAST) ?? ofBrowser();
+const opened: Language = chosenLanguage() ?? stored(LAST) ?? ofNavigator();
 export const openedLanguage = (): Language => opened;
-
-function store(key: string, language: Language | null): void {
-  if (language === null) localStorage.removeItem(key);
-  else localStorage.setItem(key, language);
-}
 
 /** Reloads the page if it should be in another language. Returns whether it does. */
 function reopen(): boolean {
-  const isOther = (chosenLanguage() ?? stored(LAST) ?? ofBrowser()) !== opened;
+  const isOther = (chosenLanguage() ?? stored(LAST) ?? ofNavigator()) !== opened;
   if (isOther) location.reload();
   return isOther;
 }
 
 /** Uses the language of a user's locale from now on. Returns whether the page is reloaded. */
 export function followLocale(locale: string | null): boolean {
-  store(LAST, locale === null ? null : (languageOf(locale) ?? "en"));
-  return reopen();
+  return ofBrowser.set(LAST, locale === null ? null : (languageOf(locale) ?? "en")) && reopen();
 }
 
 /** Stores the selected language in this browser. Null means that of the locale or the browser. */
 export function chooseLanguage(language: Language | null): boolean {
-  store(CHOSEN, language);
-  return reopen();
+  return ofBrowser.set(CHOSEN, language) && reopen();
 }

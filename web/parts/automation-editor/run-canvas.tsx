@@ -2,6 +2,7 @@ import { useMemo, useState } from "react";
 import { useSearchParams } from "wouter";
 import type { Automation, AutomationRun } from "../../calls.ts";
 import { useApi } from "../../data.ts";
+import { ofBrowser } from "../../storage.ts";
 import { useKinds, useStepActions } from "../automations/actions.ts";
 import { useLastRun } from "../automations/last-run.ts";
 import { triggerCard } from "../automations/trigger-card.ts";
@@ -30,7 +31,7 @@ const NO_FAULTS: ReadonlyMap<string, string> = new Map();
 const DIRECTION = "weir.runDirection";
 
 function keptDirection(): Layout["direction"] | null {
-  const kept = localStorage.getItem(DIRECTION);
+  const kept = ofBrowser.get(DIRECTION);
   return kept === "down" || kept === "right" ? kept : null;
 }
 
@@ -91,7 +92,7 @@ export default function RunCanvas({ automation, config = automation.config, run 
             ...SILENT,
             onChoose: choose,
             onTurn(next) {
-              localStorage.setItem(DIRECTION, next);
+              ofBrowser.set(DIRECTION, next);
               setDirection(next);
             },
             open(key) {

@@ -1,5 +1,6 @@
 import { useEffect } from "react";
 import { call } from "../../api.ts";
+import { ofTab } from "../../storage.ts";
 import { Failed } from "./page.tsx";
 import { pageLost } from "./texts.ts";
 
@@ -15,15 +16,20 @@ const RELOADED_AT = "weir.reloadedAt";
 export function LostPage() {
   useEffect(() => {
     const timer = setInterval(() => {
-      if (Date.now() - Number(sessionStorage.getItem(RELOADED_AT)) < APART_MS) return;
-      call("GET /health", {}).then(reload, () => undefined); // not available yet
+      if (Date.now() - Number(ofTab.get(RELOADED_AT)) < APART_MS) return;
+      call("GET /health", {}).then(
+        () => noteReload() && location.reload(),
+        () => undefined,
+      ); // not available yet
     }, AGAIN_MS);
     return () => clearInterval(timer);
   }, []);
   return <Failed error={new Error(pageLost())} again={reload} />;
 }
 
+const noteReload = () => ofTab.set(RELOADED_AT, String(Date.now()));
+
 function reload() {
-  sessionStorage.setItem(RELOADED_AT, String(Date.now()));
+  noteReload();
   location.reload();
 }

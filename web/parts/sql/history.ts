@@ -1,5 +1,6 @@
 import { useState } from "react";
 import { useMe } from "../../data.ts";
+import { ofBrowser } from "../../storage.ts";
 
 export interface Past {
   sql: string;
@@ -11,7 +12,7 @@ const MAX_KEPT = 100;
 /** Longer statements aren't stored. */
 const MAX_CHARACTERS = 20_000;
 
-const read = (key: string): Past[] => JSON.parse(localStorage.getItem(key) ?? "[]") as Past[];
+const read = (key: string): Past[] => JSON.parse(ofBrowser.get(key) ?? "[]") as Past[];
 
 /** The statements that the user ran in this browser, newest first. */
 export function useHistory() {
@@ -24,11 +25,11 @@ export function useHistory() {
       if (key === null || sql.length > MAX_CHARACTERS) return;
       const others = read(key).filter((each) => each.sql !== sql);
       const past = [{ sql, at: new Date().toISOString() }, ...others].slice(0, MAX_KEPT);
-      localStorage.setItem(key, JSON.stringify(past));
+      ofBrowser.set(key, JSON.stringify(past));
       redraw((count) => count + 1);
     },
     clear() {
-      if (key !== null) localStorage.removeItem(key);
+      if (key !== null) ofBrowser.set(key, null);
       redraw((count) => count + 1);
     },
   };
@@ -36,5 +37,5 @@ export function useHistory() {
 
 /** Deletes all statements from this browser. */
 export function forgetHistory(): void {
-  for (const key of Object.keys(localStorage)) if (key.startsWith(PREFIX)) localStorage.removeItem(key);
+  ofBrowser.deleteAll((key) => key.startsWith(PREFIX));
 }

@@ -65,7 +65,7 @@ function readKept(): Kept {
 /** The tabs of the workbench, stored for this window. */
 export function useTabs() {
   const [kept, put] = useState(readKept);
-  useEffect(() => keepDraft(KEPT, JSON.stringify(kept)), [kept]);
+  useEffect(() => void keepDraft(KEPT, JSON.stringify(kept)), [kept]);
   const open = (tab: Tab) => put(({ tabs }) => ({ tabs: [...tabs, tab], current: tab.id }));
   return {
     tabs: kept.tabs,
