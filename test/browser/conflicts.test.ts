@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { seenByAll } from "../support/seen-by-all.ts";
-import { ACTIONS, created, makeAction } from "../support/work.ts";
+import { ACTIONS, AUTOMATIONS, branch, created, makeAction, makeAutomation } from "../support/work.ts";
 
 const seen = await seenByAll({ engine: false });
 
@@ -193,6 +193,39 @@ test("keys that are typed while a dialog saves aren't shortcuts, and don't close
   await page.keyboard.press("Escape");
   await page.getByRole("dialog").waitFor({ state: "detached" });
   await page.unroute("**/api/v1/organizations/invitations");
+});
+
+test("dialogs stay open on Escape while they send an email or restore a version", async () => {
+  const { page, go, weir } = seen;
+  const panel = { key: "one", title: "One", sql: "SELECT 1", x: 0, y: 0, width: 3, height: 3 };
+  const board = created(await weir.owner("POST", "/api/v1/dashboards", { name: "Mailed", panels: [panel] }));
+  const steps = [{ key: "one", kind: "conditional_branch", definition: branch() }];
+  const { id } = await makeAutomation(weir.owner, { steps });
+  await weir.owner("PATCH", `${AUTOMATIONS}/${id}`, { config: { steps: [{ ...steps[0], key: "two" }] } });
+  const stays = async (dialog: string, button: string, path: string) => {
+    const answer = Promise.withResolvers<void>();
+    await page.route(path, async (route) => {
+      await answer.promise;
+      await route.fulfill({ status: 503, json: { detail: "Too busy.", code: "busy" } });
+    });
+    const opened = page.getByRole("dialog", { name: dialog });
+    await opened.getByRole("button", { name: button }).click();
+    await opened.locator("button[aria-busy]").waitFor();
+    await page.keyboard.press("Escape");
+    await page.keyboard.press("Escape");
+    answer.resolve();
+    await page.getByText("Too busy.").waitFor();
+    expect(await opened.count()).toBe(1);
+    await page.keyboard.press("Escape");
+    await opened.waitFor({ state: "detached" });
+    await page.unroute(path);
+  };
+  await go(`/dashboards/${board.slug}`);
+  await page.getByRole("button", { name: "Email" }).click();
+  await stays("Email Mailed", "Send", "**/api/v1/dashboards/*/send");
+  await go(`/automations/${id}/edit`);
+  await page.getByRole("button", { name: "Versions" }).click();
+  await stays("Versions of Flow", "Restore version 1", "**/api/v1/automations/*/versions/1/restore");
 });
 
 test("the profile and the notice settings keep what was changed in another tab", async () => {

@@ -100,7 +100,6 @@ function Decide({ of, isApproval, onClear, onClose }: DecideProps) {
     <Dialog
       title={`${verb}?`}
       onClose={onClose}
-      isBusy={isBusy}
       foot={
         <>
           <Button onClick={onClose}>{t("Cancel")}</Button>

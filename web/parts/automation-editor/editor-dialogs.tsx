@@ -10,7 +10,7 @@ import type { StepValue } from "../canvas/steps-config.ts";
 import type { Spot } from "../canvas/ui.ts";
 import { AddStep } from "./add-step.tsx";
 import { EdgesDialog, KeysDialog, NameDialog, UnguardedDialog } from "./dialogs.tsx";
-import { changesInWords, type DraftState, type DraftStore } from "./draft.ts";
+import { changesInWords, type DraftState } from "./draft.ts";
 import { type Around, addAt, grouped, type Opened, removeSteps } from "./events.ts";
 import { PublishDialog } from "./publish-dialog.tsx";
 import { TestDialog } from "./test-dialog.tsx";
@@ -32,6 +32,9 @@ interface EditorDialogsProps {
   onTest: (plan: TestPlan) => Promise<void>;
   onPublish: (only?: readonly string[]) => Promise<void>;
   onRestore: (version: number) => Promise<void>;
+  onDiscard: () => Promise<void>;
+  /** While a draft is published or discarded, or a version restored. */
+  isPublishing: boolean;
 }
 
 /** Dialogs of the editor. */
@@ -141,7 +144,7 @@ export default function EditorDialogs(props: EditorDialogsProps) {
         />
       );
     case "discard":
-      return <AskDiscard store={store} state={state} onClose={close} />;
+      return <AskDiscard {...props} onClose={close} />;
   }
 }
 
@@ -201,20 +204,19 @@ function Adding({ opened, around, state, steps, kinds }: AddingProps) {
   );
 }
 
-interface DiscardProps {
-  store: DraftStore;
-  state: DraftState;
+type DiscardProps = Pick<EditorDialogsProps, "state" | "onDiscard" | "isPublishing"> & {
   onClose: () => void;
-}
+};
 
-function AskDiscard({ store, state, onClose }: DiscardProps) {
+function AskDiscard({ state, onDiscard, isPublishing, onClose }: DiscardProps) {
   const words = changesInWords(state.active, state.history.config);
   return (
     <Confirm
       title={t("Discard the draft?")}
       verb={t("Discard draft")}
       onClose={onClose}
-      onConfirm={() => void store.discard().then(onClose)}
+      isBusy={isPublishing}
+      onConfirm={() => void onDiscard()}
     >
       <p>
         {words === "" ? t("The draft changes nothing.") : t("The draft changes {words}.", { words })}{" "}

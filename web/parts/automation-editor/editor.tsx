@@ -259,8 +259,7 @@ export default function AutomationEditor(props: EditorProps) {
             testing,
             on,
             onTest,
-            onPublish: publishing.onPublish,
-            onRestore: publishing.onRestore,
+            ...publishing,
           }}
         />
       )}

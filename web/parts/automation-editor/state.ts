@@ -128,6 +128,11 @@ export function usePublishing(
         notify(t("Restored version {version}", { version }));
         open(null);
       }),
+    onDiscard: () =>
+      run(async () => {
+        await store.discard();
+        open(null);
+      }),
   };
 }
 

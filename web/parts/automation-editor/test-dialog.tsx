@@ -47,7 +47,6 @@ export function TestDialog({ automation, config, steps, end, nameOf, kindOf, ...
     <Dialog
       title={end === null ? t("Test this draft") : t("Run to {name}", { name: nameOf(end) })}
       onClose={rest.onClose}
-      isBusy={isBusy}
       foot={
         <>
           <Button onClick={rest.onClose}>{t("Cancel")}</Button>

@@ -35,7 +35,6 @@ export function RunAutomation({ automation, onClose }: Props) {
     <Dialog
       title={t("Run {name}", { name: automation.name })}
       onClose={onClose}
-      isBusy={run.isPending}
       foot={
         <>
           <Button onClick={onClose}>{t("Cancel")}</Button>

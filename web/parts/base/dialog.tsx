@@ -11,38 +11,38 @@ interface Props {
   /** Buttons, with the main one last. */
   foot?: ReactNode;
   isWide?: boolean;
-  /** While true, Escape does nothing, so that an error is shown. */
-  isBusy?: boolean;
 }
 
-/** A modal dialog. The browser traps the focus, and Escape closes it. */
-export function Dialog({ title, onClose, children, foot, isWide = false, isBusy = false }: Props) {
+const isBusy = (dialog: Element | null) => Boolean(dialog?.querySelector("button[aria-busy]"));
+
+/**
+ * A modal dialog. The browser traps the focus. Escape closes it, but not while one of its buttons is busy, so that an
+ * error is shown.
+ */
+export function Dialog({ title, onClose, children, foot, isWide = false }: Props) {
   const ref = useRef<HTMLDialogElement>(null);
   const name = useId();
   useEffect(() => {
     const before = document.activeElement;
     ref.current?.showModal();
-    return () => {
-      if (before instanceof HTMLElement) before.focus();
-    };
-  }, []);
-  useEffect(() => {
-    if (!isBusy) return;
     // Browsers close a dialog whose `cancel` event is ignored twice.
     const ignore = (event: KeyboardEvent) => {
       const isOnTop = [...document.querySelectorAll("dialog[open]")].at(-1) === ref.current;
-      if (event.key === "Escape" && isOnTop) event.preventDefault();
+      if (event.key === "Escape" && isOnTop && isBusy(ref.current)) event.preventDefault();
     };
     window.addEventListener("keydown", ignore, true);
-    return () => window.removeEventListener("keydown", ignore, true);
-  }, [isBusy]);
+    return () => {
+      window.removeEventListener("keydown", ignore, true);
+      if (before instanceof HTMLElement) before.focus();
+    };
+  }, []);
   return (
     <dialog
       ref={ref}
       aria-labelledby={name}
       onCancel={(event) => {
         event.preventDefault();
-        if (!isBusy) onClose();
+        if (!isBusy(ref.current)) onClose();
       }}
       className={`m-auto max-h-[88vh] w-[calc(100vw-2rem)] flex-col overflow-hidden rounded-xl border border-line bg-raised shadow-2xl open:flex ${isWide ? "max-w-4xl" : "max-w-lg"}`}
     >
@@ -82,7 +82,6 @@ export function Confirm({ title, children, verb, typed, isBusy = false, onConfir
     <Dialog
       title={title}
       onClose={onClose}
-      isBusy={isBusy}
       foot={
         <>
           <Button onClick={onClose}>{t("Cancel")}</Button>

@@ -55,7 +55,6 @@ function AddDialog({ panels, name: defaultName, onClose }: Props & { onClose: ()
     <Dialog
       title={t("Add to dashboard")}
       onClose={onClose}
-      isBusy={add.isPending}
       foot={
         <>
           <Button onClick={onClose}>{t("Cancel")}</Button>

@@ -137,7 +137,6 @@ function UploadDialog({ file, to, onClose }: { file: File; to: Target | undefine
     <Dialog
       title={t("Upload {name}", { name: file.name })}
       onClose={onClose}
-      isBusy={load.isPending}
       foot={
         <>
           <Button onClick={onClose}>{t("Cancel")}</Button>

@@ -21,7 +21,7 @@ export function FormDialog({ title, verb, isBad = false, call, onSend, onClose, 
   const form = useFirstFault(call.error);
   useEffect(() => form.current?.querySelector<HTMLElement>("input, select")?.focus(), [form]);
   return (
-    <Dialog title={title} onClose={onClose} isBusy={call.isPending}>
+    <Dialog title={title} onClose={onClose}>
       <form
         ref={form}
         className="space-y-4"

@@ -131,7 +131,6 @@ export function RunDialog({ name, about, label, initial = "", run, onRun, onClos
     <Dialog
       title={t("Run {name}", { name })}
       onClose={onClose}
-      isBusy={run.isPending}
       foot={
         <>
           <Button onClick={onClose}>{t("Cancel")}</Button>

@@ -117,7 +117,6 @@ function NameDialog({ tab, onDone, onClose }: NameProps) {
     <Dialog
       title={t("Save query")}
       onClose={onClose}
-      isBusy={create.isPending}
       foot={
         <>
           <Button onClick={onClose}>{t("Cancel")}</Button>

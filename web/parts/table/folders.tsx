@@ -142,7 +142,6 @@ export function MoveToFolder<T extends Filed>({
         <Dialog
           title={t("Move to folder")}
           onClose={() => setText(null)}
-          isBusy={isBusy}
           foot={
             <>
               <Button onClick={() => setText(null)}>{t("Cancel")}</Button>
