@@ -109,7 +109,8 @@ interface Changing<K extends Call> {
 export function useChange<K extends Call>(name: K, changing: Changing<K>) {
   const queries = useQueryClient();
   const isRefused = useRef(false);
-  return useMutation<Reply<K>, Error, CallInput<K>>({
+  const inFlight = useRef(new Set<string>());
+  const change = useMutation<Reply<K>, Error, CallInput<K>>({
     mutationFn: (input) =>
       call(name, input, {
         ...(changing.headers ? { headers: changing.headers } : {}),
@@ -130,7 +131,18 @@ export function useChange<K extends Call>(name: K, changing: Changing<K>) {
       }
       if (changing.tellsErrors !== false) notify(error.message, "bad");
     },
+    onSettled: (_reply, _error, input) => void inFlight.current.delete(JSON.stringify(input)),
   });
+  return {
+    ...change,
+    /** Ignores an input that is in flight: Enter can be pressed again before the form is drawn as busy. */
+    mutate: (...sent: Parameters<typeof change.mutate>) => {
+      const text = JSON.stringify(sent[0]);
+      if (inFlight.current.has(text)) return;
+      inFlight.current.add(text);
+      change.mutate(...sent);
+    },
+  };
 }
 
 /** The signed-in user, the organization, and the user's permissions there. */

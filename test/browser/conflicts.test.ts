@@ -195,6 +195,35 @@ test("keys that are typed while a dialog saves aren't shortcuts, and don't close
   await page.unroute("**/api/v1/organizations/invitations");
 });
 
+test("a form that is submitted twice at once is sent once", async () => {
+  const { page, go } = seen;
+  let sent = 0;
+  await page.route("**/api/v1/{organizations/invitations,connections}", async (route) => {
+    if (route.request().method() !== "POST") return route.continue();
+    sent += 1;
+    await route.fulfill({ status: 503, json: { detail: "Too busy.", code: "busy" } });
+  });
+  const sentTwice = async () => {
+    sent = 0;
+    await page.locator("form").evaluate((form) => {
+      (form as HTMLFormElement).requestSubmit();
+      (form as HTMLFormElement).requestSubmit();
+    });
+    await page.getByText("Too busy.").waitFor();
+    return sent;
+  };
+  await go("/team");
+  await page.getByRole("button", { name: "Invite member" }).click();
+  await page.getByRole("dialog").getByLabel("Email").fill("vera@example.com");
+  expect(await sentTwice()).toBe(1);
+  expect(await sentTwice()).toBe(1);
+  await go("/connections/new?provider=postgres");
+  await field("Name").fill("Shop");
+  await field("Host").fill("shop.example");
+  expect(await sentTwice()).toBe(1);
+  await page.unroute("**/api/v1/{organizations/invitations,connections}");
+});
+
 test("dialogs stay open on Escape while they send an email or restore a version", async () => {
   const { page, go, weir } = seen;
   const panel = { key: "one", title: "One", sql: "SELECT 1", x: 0, y: 0, width: 3, height: 3 };
