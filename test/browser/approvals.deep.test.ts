@@ -92,3 +92,39 @@ test("several are rejected with one reason, and a colleague's link opens a singl
   await page.locator("h1 + span", { hasText: "Approved" }).waitFor();
   expect(await troubles()).toEqual([]);
 });
+
+test("nothing can be typed into an answer while it is sent", async () => {
+  const { page, go, weir } = seen;
+  const definition = {
+    title: "Filled",
+    decisionType: "form_input",
+    formSchema: { type: "object", properties: { note: { type: "string", title: "Note" } } },
+  };
+  const { id } = await makeAutomation(weir.owner, {
+    steps: [{ key: "ask", kind: "approval_gate", definition }],
+  });
+  created(await weir.owner("POST", `${AUTOMATIONS}/${id}/run`, {}));
+  await until(weir.owner, APPROVALS, ({ items }) =>
+    items.some(({ title }: { title: string }) => title === "Filled"),
+  );
+  const answer = Promise.withResolvers<void>();
+  await page.route("**/approve", async (route) => {
+    await answer.promise;
+    await route.fulfill({ status: 503, json: { detail: "Too busy.", code: "busy" } });
+  });
+  await go("/approvals");
+  await page.getByRole("button", { name: /Filled/ }).click();
+  const note = page.getByRole("textbox", { name: "Note" });
+  await note.fill("As sent");
+  await page.keyboard.press("Enter");
+  await page.locator("button[aria-busy]").waitFor();
+  await page.keyboard.type("ja, later");
+  answer.resolve();
+  await page.getByText("Too busy.").waitFor();
+  expect(await note.inputValue()).toBe("As sent");
+  await page.keyboard.type(", once");
+  expect(await note.inputValue()).toBe("As sent, once");
+  await page.unroute("**/approve");
+  await page.getByRole("button", { name: "Approve" }).click();
+  await page.getByText("Approved: Filled").waitFor();
+});

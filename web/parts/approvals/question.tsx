@@ -5,6 +5,7 @@ import { useChange, useMay } from "../../data.ts";
 import { t } from "../../texts/text.ts";
 import { Button } from "../base/button.tsx";
 import { TextField } from "../base/labelled.tsx";
+import { Locked } from "../base/locked.tsx";
 import { Section } from "../base/page.tsx";
 import { Tree } from "../base/tree.tsx";
 import { AnswerForm, Faults, type Values } from "../form/form.tsx";
@@ -55,91 +56,93 @@ export function Question({ of, aside, children }: Props) {
         }
         aside={aside}
       >
-        <form
-          id={form}
-          className="space-y-4"
-          onSubmit={(event) => {
-            event.preventDefault();
-            reject.reset();
-            approve.mutate({
-              path,
-              body: formSchema && isFilled ? { formResponse: answer as never } : {},
-            });
-          }}
-        >
-          <Refusal error={error} />
-          <Faults
-            of={faultsOf(error)}
-            drawn={[
-              ["body", "formResponse"],
-              ["body", "rejectionReason"],
-            ]}
-          />
-          {description && (
-            <p className="text-sm whitespace-pre-wrap [overflow-wrap:anywhere]" dir="auto">
-              {description}
-            </p>
-          )}
-          {context && <Tree value={context} copyLabel={t("Copy context as JSON")} />}
-          {children}
-          {may && formSchema && (
-            <div data-answer>
-              {propertiesOf(formSchema).length > 0 ? (
-                <AnswerForm
-                  schema={formSchema}
-                  value={answer}
-                  onChange={setAnswer}
-                  at={["body", "formResponse"]}
-                  faults={faultsOf(error)}
-                />
-              ) : (
-                <AnswerForm
-                  schema={AS_JSON}
-                  value={{ formResponse: answer }}
-                  onChange={({ formResponse }) => setAnswer((formResponse ?? {}) as Values)}
-                  at={["body"]}
-                  faults={faultsOf(error)}
-                />
-              )}
+        <Locked isOn={isBusy}>
+          <form
+            id={form}
+            className="space-y-4"
+            onSubmit={(event) => {
+              event.preventDefault();
+              reject.reset();
+              approve.mutate({
+                path,
+                body: formSchema && isFilled ? { formResponse: answer as never } : {},
+              });
+            }}
+          >
+            <Refusal error={error} />
+            <Faults
+              of={faultsOf(error)}
+              drawn={[
+                ["body", "formResponse"],
+                ["body", "rejectionReason"],
+              ]}
+            />
+            {description && (
+              <p className="text-sm whitespace-pre-wrap [overflow-wrap:anywhere]" dir="auto">
+                {description}
+              </p>
+            )}
+            {context && <Tree value={context} copyLabel={t("Copy context as JSON")} />}
+            {children}
+            {may && formSchema && (
+              <div data-answer>
+                {propertiesOf(formSchema).length > 0 ? (
+                  <AnswerForm
+                    schema={formSchema}
+                    value={answer}
+                    onChange={setAnswer}
+                    at={["body", "formResponse"]}
+                    faults={faultsOf(error)}
+                  />
+                ) : (
+                  <AnswerForm
+                    schema={AS_JSON}
+                    value={{ formResponse: answer }}
+                    onChange={({ formResponse }) => setAnswer((formResponse ?? {}) as Values)}
+                    at={["body"]}
+                    faults={faultsOf(error)}
+                  />
+                )}
+              </div>
+            )}
+          </form>
+          {may && (
+            <div className="mt-4 flex flex-wrap items-end justify-between gap-3 border-t border-line pt-4">
+              <Button
+                form={form}
+                type="submit"
+                kind="main"
+                data-approve
+                icon={Check}
+                busy={approve.isPending}
+                disabled={isBusy}
+              >
+                {t("Approve")}
+              </Button>
+              <form
+                className="flex grow flex-wrap items-end gap-2 sm:max-w-md"
+                onSubmit={(event) => {
+                  event.preventDefault();
+                  approve.reset();
+                  reject.mutate({ path, body: { rejectionReason: reason || null } });
+                }}
+              >
+                <div className="grow basis-48" data-reason>
+                  <TextField
+                    label={t("Reason for rejection (optional)")}
+                    value={reason}
+                    onChange={setReason}
+                    fault={messagesBy(error)("rejectionReason")}
+                    maxLength={4096}
+                  />
+                </div>
+                <Button type="submit" kind="bad" icon={X} busy={reject.isPending} disabled={isBusy}>
+                  {t("Reject")}
+                </Button>
+              </form>
             </div>
           )}
-        </form>
-        {may && (
-          <div className="mt-4 flex flex-wrap items-end justify-between gap-3 border-t border-line pt-4">
-            <Button
-              form={form}
-              type="submit"
-              kind="main"
-              data-approve
-              icon={Check}
-              busy={approve.isPending}
-              disabled={isBusy}
-            >
-              {t("Approve")}
-            </Button>
-            <form
-              className="flex grow flex-wrap items-end gap-2 sm:max-w-md"
-              onSubmit={(event) => {
-                event.preventDefault();
-                approve.reset();
-                reject.mutate({ path, body: { rejectionReason: reason || null } });
-              }}
-            >
-              <div className="grow basis-48" data-reason>
-                <TextField
-                  label={t("Reason for rejection (optional)")}
-                  value={reason}
-                  onChange={setReason}
-                  fault={messagesBy(error)("rejectionReason")}
-                  maxLength={4096}
-                />
-              </div>
-              <Button type="submit" kind="bad" icon={X} busy={reject.isPending} disabled={isBusy}>
-                {t("Reject")}
-              </Button>
-            </form>
-          </div>
-        )}
+        </Locked>
       </Section>
     </div>
   );

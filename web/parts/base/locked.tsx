@@ -20,7 +20,7 @@ export function Locked({ isOn, children }: { isOn: boolean; children: ReactNode 
       return;
     }
     const ignore = (event: KeyboardEvent) => {
-      if (!isNowhere()) return;
+      if (!last.current || !isNowhere()) return;
       event.stopPropagation();
       if (event.key.length === 1) event.preventDefault(); // a space would scroll
     };
