@@ -179,6 +179,33 @@ test("required objects, maps and lists can be sent empty, and a choice of shapes
   expect(await page.locator(":focus").evaluate((box) => box.closest("label")?.textContent)).toBe("red");
 });
 
+test("a required choice of shapes must be selected, and says so", async () => {
+  const { page, troubles } = seen;
+  const shape = (kind: string) => ({
+    type: "object",
+    properties: { kind: { const: kind }, name: { type: "string" } },
+    required: ["kind"],
+  });
+  const who = { oneOf: [shape("person"), shape("company")] };
+  const send = await openForm("tagged", {
+    type: "object",
+    properties: { who, payer: who },
+    required: ["who"],
+  });
+  const shown = (name: string) => picker(name).locator("option:checked").textContent();
+  await page.getByText("Who*").waitFor();
+  expect([await shown("Who"), await shown("Payer")]).toEqual(["Select", "None"]);
+  expect((await send()).status).toBe(422);
+  await page.getByRole("group", { name: "Who" }).getByText("Field required").waitFor();
+  expect(await picker("Who").getAttribute("aria-invalid")).toBe("true");
+  expect(await page.locator("select:focus").getAttribute("aria-label")).toBe("Who");
+  expect(await troubles()).toEqual([]);
+  await picker("Who").selectOption("company");
+  expect(await picker("Who").locator("option").allTextContents()).toEqual(["person", "company"]);
+  const { body, status } = await send();
+  expect([JSON.parse(body ?? ""), status]).toEqual([{ who: { kind: "company" } }, 202]);
+});
+
 test("a description keeps its mark before a note", async () => {
   const { page } = seen;
   const text = { type: "string" };

@@ -259,13 +259,17 @@ function Variants({ drawn, ...props }: FieldProps & { drawn: Extract<Drawn, { as
   const start = useStart();
   const isAnswer = useContext(IsAnswer);
   const chosen = drawn.of.find((variant) => variant.name === asObject(value)[drawn.tag]);
+  const fault = messagesOf(faults.filter(({ loc }) => loc.length === 0 || loc[0] === drawn.tag));
   return (
     <Frame
       title={titleOf(name, schema)}
+      isRequired={isRequired}
       about={aboutOf(schema)}
-      fault={messagesOf(faults.filter(({ loc }) => loc.length === 0 || loc[0] === drawn.tag))}
+      fault={fault}
       aside={
         <select
+          aria-required={isRequired}
+          aria-invalid={fault !== undefined}
           aria-label={titleOf(name, schema)}
           className="field my-1 w-auto"
           value={chosen?.name ?? ""}
@@ -274,7 +278,7 @@ function Variants({ drawn, ...props }: FieldProps & { drawn: Extract<Drawn, { as
             onChange(variant && { ...(isAnswer && start(variant.schema)), [drawn.tag]: variant.name });
           }}
         >
-          {!(isRequired && chosen) && <option value="">{t("None")}</option>}
+          {!(isRequired && chosen) && <option value="">{isRequired ? t("Select") : t("None")}</option>}
           {drawn.of.map((variant) => (
             <option key={variant.name}>{variant.name}</option>
           ))}
