@@ -12,7 +12,7 @@ import {
 import { base } from "./base.ts";
 import type { Reply } from "./calls.ts";
 import { useApi } from "./data.ts";
-import { forgetDraftsOfOthers } from "./drafts.ts";
+import { forgetDraftsOfOthers, leaveDrafts } from "./drafts.ts";
 import { Frame } from "./frame.tsx";
 import { startLive } from "./live.ts";
 import { Prove } from "./parts/account/prove.tsx";
@@ -84,7 +84,14 @@ function Signed() {
   const isSignedOut = fault === "ended";
   /** Checked once, so that a later change of locale doesn't reload a page in use. */
   const isReopening = useRef<boolean>(null);
-  useEffect(() => whenSignedOut(setFault), []);
+  useEffect(
+    () =>
+      whenSignedOut((next) => {
+        if (next === "other") leaveDrafts();
+        setFault(next);
+      }),
+    [],
+  );
   const me = useApi("GET /api/v1/users/me", {}, { isFixed: true });
   const isIn = me.data !== undefined;
   const isOther = useOtherUser(me, fault === "other");
@@ -99,9 +106,9 @@ function Signed() {
     return me.error ? <Failed error={me.error} again={() => void me.refetch()} /> : <Loading />;
   }
   showUser(me.data.id);
-  forgetDraftsOfOthers();
   isReopening.current ??= followLocale(me.data.locale);
   if (isReopening.current) return <Loading />;
+  forgetDraftsOfOthers();
   setRegion(me.data);
   return (
     <Router base={base} aroundNav={askFirst}>

@@ -1,5 +1,8 @@
 import { shown } from "./api.ts";
+import { notify } from "./parts/base/toast.tsx";
+import { hasUnsaved } from "./parts/base/unsaved.tsx";
 import { ofTab } from "./storage.ts";
+import { t } from "./texts/text.ts";
 
 const PREFIX = "weir.draft:";
 /** Keys of earlier versions, for any user. */
@@ -15,6 +18,31 @@ export const readDraft = (name: string): string | null => ofTab.get(keyOf(name))
 /** Keeps it in this tab until the user signs out, also after the session has ended. Null deletes it. */
 export const keepDraft = (name: string, text: string | null) => ofTab.set(keyOf(name), text);
 
-/** Deletes all drafts but those of the user that this tab shows. */
-export const forgetDraftsOfOthers = () =>
-  ofTab.deleteAll((key) => OLD.test(key) || (key.startsWith(PREFIX) && !key.startsWith(prefix())));
+/** The user whose drafts are kept although someone else has signed in in another tab. */
+const OWNER = "weir.draft-owner";
+/** Shown after the reload. */
+const NOTICE = "weir.notice";
+
+/** Keeps the drafts of the user that this tab shows. Someone else has signed in in another tab. */
+export function leaveDrafts(): void {
+  if (ofTab.get(NOTICE) !== null) return;
+  ofTab.set(OWNER, shown().user);
+  const texts = [
+    t("Someone else has signed in in this browser."),
+    t("Drafts in this tab are kept until their author signs in again."),
+    hasUnsaved() ? t("Changes that weren't saved in forms are lost.") : "",
+  ];
+  ofTab.set(NOTICE, texts.join(" ").trim());
+}
+
+/** Deletes all drafts but those of the user that this tab shows, and those that were left. */
+export function forgetDraftsOfOthers(): void {
+  const notice = ofTab.get(NOTICE);
+  if (notice !== null) notify(notice, "bad");
+  ofTab.set(NOTICE, null);
+  if (ofTab.get(OWNER) === shown().user) ofTab.set(OWNER, null);
+  const kept = [prefix(), `${PREFIX}${ofTab.get(OWNER)}:`];
+  ofTab.deleteAll(
+    (key) => OLD.test(key) || (key.startsWith(PREFIX) && !kept.some((each) => key.startsWith(each))),
+  );
+}

@@ -116,6 +116,33 @@ test("SQL that was typed stays for its user after the session has ended, and nob
   expect(await stored()).not.toContain("of Ada alone");
 });
 
+test("SQL that was typed is kept while someone else has signed in in another tab, which the tab says", async () => {
+  const { page, weir, go } = seen;
+  const email = "dora@example.com";
+  await invited(email, "admin");
+  await signIn(page, weir.origin);
+  const { id } = await makeAction(weir.owner, { name: "Half" });
+  await go("/sql");
+  await writeSql("SELECT 'half of Ada'");
+  await page.getByRole("link", { name: "Actions", exact: true }).click();
+  await page.getByRole("link", { name: "Half" }).click();
+  await page.getByRole("textbox", { name: "Name", exact: true }).fill("Half a name");
+  await signInElsewhere(email);
+  await page.evaluate(() => window.dispatchEvent(new Event("focus")));
+  await page.getByRole("button", { name: `${email} Admin` }).waitFor();
+  await page
+    .getByText(
+      /^Someone else has signed in in this browser\. Drafts in this tab are kept .* Changes that weren't saved in forms are lost\.$/,
+    )
+    .waitFor();
+  await go("/sql");
+  await sqlField().getByText("SELECT 1 AS one").waitFor();
+  await signInElsewhere("ada@example.com");
+  await go("/sql");
+  await sqlField().getByText("half of Ada").waitFor();
+  expect((await weir.owner("GET", `${ACTIONS}/${id}`)).body.name).toBe("Half");
+});
+
 test("SQL that was typed stays in its organization", async () => {
   const { page, weir, go } = seen;
   await signIn(page, weir.origin);

@@ -6,6 +6,8 @@ import { Dialog } from "./dialog.tsx";
 
 /** Visible forms with unsaved changes. */
 const forms = new Set<string>();
+export const hasUnsaved = () => forms.size > 0;
+
 /** URL of the page with the forms. */
 let here = "";
 /** Pending navigation, while the user is asked. Null for none. */
