@@ -15,7 +15,6 @@ import { useApi } from "./data.ts";
 import { forgetDraftsOfOthers, leaveDrafts } from "./drafts.ts";
 import { Frame } from "./frame.tsx";
 import { startLive } from "./live.ts";
-import { Prove } from "./parts/account/prove.tsx";
 import { SignIn } from "./parts/account/sign-in.tsx";
 import { setRegion } from "./parts/base/formats.ts";
 import { Later, part } from "./parts/base/later.tsx";
@@ -45,6 +44,7 @@ const FORM = /^\/f\/([^/]+)\/(.+)$/;
 /** `/d/TOKEN`: a dashboard that is shared by a link. */
 const SHARED = /^\/d\/([^/]+)$/;
 const formPage = part(() => import("./parts/forms/form-page.tsx"));
+const prove = part(() => import("./parts/account/prove.tsx"));
 const sharedDashboard = part(() => import("./parts/dashboards/shared-page.tsx"));
 
 export function App() {
@@ -135,7 +135,7 @@ function Signed() {
       <Toasts />
       <Leaving />
       {isSignedOut && <SignIn email={me.data.email} onDone={() => setFault(null)} />}
-      {fault === "old" && <Prove onDone={() => setFault(null)} />}
+      {fault === "old" && <Later of={prove} props={{ onDone: () => setFault(null) }} waiting={null} />}
     </Router>
   );
 }

@@ -5,7 +5,7 @@ import { TextField } from "../base/labelled.tsx";
 import { FormDialog } from "../form/dialog.tsx";
 
 /** Asks for the password or a code if the last sign-in is too long ago for the request. */
-export function Prove({ onDone }: { onDone: () => void }) {
+export default function Prove({ onDone }: { onDone: () => void }) {
   const [typed, setTyped] = useState("");
   const confirm = useChange("POST /api/v1/auth/confirm", {
     touches: [],
