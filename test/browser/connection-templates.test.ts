@@ -6,6 +6,7 @@ import { ok, published, TEMPLATES } from "../support/bundles.ts";
 import { CONNECTIONS } from "../support/connections.ts";
 import { deepTest } from "../support/scale.ts";
 import { MARKUP, openSeen, type Seen } from "../support/seen.ts";
+import { created } from "../support/work.ts";
 
 let seen: Seen;
 beforeAll(async () => {
@@ -131,6 +132,34 @@ deepTest(
   },
   120_000,
 );
+
+test("a test names the field whose text isn't JSON, and tests nothing", async () => {
+  const { page, go, weir } = seen;
+  const { id } = await published(weir.owner, {
+    slug: "with-json",
+    displayName: "With JSON",
+    templateType: "connection",
+    definition: {
+      http: { baseUrl: "http://127.0.0.1:9/", auth: { type: "none" } },
+      configSchema: { type: "object", properties: { extra: { type: "object", title: "Extra" } } },
+    },
+  });
+  const { id: connection } = created(await weir.owner("POST", CONNECTIONS, { name: "One", templateId: id }));
+  let tests = 0;
+  page.on("request", (request) => {
+    if (request.url().endsWith("/test")) tests++;
+  });
+  for (const path of ["/connections/new?template=with-json", `/connections/${connection}?tab=settings`]) {
+    await go(path);
+    await page.getByRole("textbox", { name: "Name", exact: true }).fill("Other");
+    const extra = page.getByRole("textbox", { name: "Extra" });
+    await extra.fill('{ "a": ');
+    await page.getByRole("button", { name: "Test", exact: true }).click();
+    await page.locator("textarea:focus[aria-invalid=true]").waitFor();
+    expect([tests, await extra.inputValue()]).toEqual([0, '{ "a": ']);
+    expect(await extra.evaluate((field) => (field as HTMLTextAreaElement).validationMessage)).toMatch(/JSON/);
+  }
+});
 
 test("the URL of a missing template says so", async () => {
   await seen.go("/connections/new?template=no-such");

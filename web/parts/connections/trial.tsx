@@ -3,6 +3,7 @@ import { ApiError, type Fault } from "../../api.ts";
 import type { Reply } from "../../calls.ts";
 import { serverSentence, t } from "../../texts/text.ts";
 import { Button } from "../base/button.tsx";
+import { showProblem } from "../base/problem.ts";
 import { faultsOf } from "../form/frame.tsx";
 
 /** A call that tests settings without saving them. */
@@ -22,7 +23,11 @@ export function trialFaults({ data, error }: Test): readonly Fault[] {
 
 export function TestButton({ test, onTest }: { test: Test; onTest: () => void }) {
   return (
-    <Button icon={PlugZap} busy={test.isPending} onClick={onTest}>
+    <Button
+      icon={PlugZap}
+      busy={test.isPending}
+      onClick={({ currentTarget }) => showProblem(currentTarget.form) || onTest()}
+    >
       {t("Test")}
     </Button>
   );
