@@ -52,6 +52,27 @@ test("runs opens with automation runs, and an action's run is found by name or e
   await page.getByText("1–1 of 1").waitFor();
 });
 
+test("long lines of a log wrap, and each is copied as one line", async () => {
+  const { page, go, weir } = seen;
+  const source = `export default () => { console.log("${LONG} ${LONG}"); console.log("a  gap"); }`;
+  const { id } = await makeAction(weir.owner, { kind: "run_script", name: "Chatty", definition: { source } });
+  const run = await runToEnd(weir.owner, id);
+  await go(`/runs/${run.id}`);
+  const log = page.getByRole("region", { name: "Log" });
+  await log.getByText(/a\s+gap/).waitFor();
+  for (const width of [390, 1280]) {
+    await page.setViewportSize({ width, height: 860 });
+    expect(await log.evaluate((box) => box.scrollWidth - box.clientWidth)).toBe(0);
+  }
+  const copied = await log.evaluate((box) => {
+    getSelection()?.selectAllChildren(box);
+    return String(getSelection());
+  });
+  const lines = copied.split("\n").map((line) => line.replace(/^[0-9:.]{12} info {2}/, ""));
+  expect(lines).toContain(`${LONG} ${LONG}`);
+  expect(lines).toContain("a  gap");
+});
+
 test("a completed run offers to run its action as that is now, without what the run was given", async () => {
   const { page, go, weir } = seen;
   const { owner } = weir;

@@ -1,13 +1,13 @@
-import { useEffect, useRef, useState } from "react";
+import { memo, useEffect, useRef, useState } from "react";
 import type { LOG_LEVELS } from "../../../src/base/log.ts";
 import type { LogLine } from "../../calls.ts";
 import { t } from "../../texts/text.ts";
 import { dateFormat } from "../base/formats.ts";
 import { plural } from "../base/plural.ts";
 import { counted, exactly } from "../base/time.tsx";
-import { Rows } from "../table/rows.tsx";
 
-const LINE_HEIGHT = 20;
+/** Distance from the end in pixels at which a log is still followed. */
+const END_PX = 40;
 const LEVELS: typeof LOG_LEVELS = ["debug", "info", "warn", "error"];
 const INK: Readonly<Record<LogLine["level"], string>> = {
   debug: "text-faint",
@@ -42,9 +42,10 @@ export function Log({ lines, isLive }: Props) {
     (line) => LEVELS.indexOf(line.level) >= least && line.message.toLowerCase().includes(wanted),
   );
   const count = shown.length;
+  const last = shown.at(-1)?.seq;
   useEffect(() => {
-    if (isLive && follows && count > 0) box.current?.scrollTo({ top: count * LINE_HEIGHT });
-  }, [isLive, follows, count]);
+    if (isLive && follows && last !== undefined) box.current?.scrollTo({ top: box.current.scrollHeight });
+  }, [isLive, follows, last]);
 
   return (
     <div>
@@ -86,38 +87,31 @@ export function Log({ lines, isLive }: Props) {
               : t("This run produced no log output.")}
         </p>
       ) : (
-        <Rows
-          label={t("Log")}
-          boxRef={box}
-          count={count}
-          rowHeight={LINE_HEIGHT}
-          height={360}
-          onScrolled={setFollows}
-          row={(at) => {
-            const line = shown[at];
-            if (!line) return null;
-            return (
-              <div
-                key={line.seq}
-                className="flex gap-3 px-4 font-mono text-xs hover:bg-sunken"
-                style={{ height: LINE_HEIGHT, lineHeight: `${LINE_HEIGHT}px` }}
-              >
-                <time
-                  className="shrink-0 text-faint tabular-nums"
-                  dateTime={line.timestamp}
-                  title={exactly(line.timestamp)}
-                >
-                  {clock().format(new Date(line.timestamp))}
-                </time>
-                <span className={`w-10 shrink-0 ${INK[line.level] ?? ""}`}>{line.level}</span>
-                <span className="whitespace-pre" dir="auto" title={line.message}>
-                  {line.message}
-                </span>
-              </div>
-            );
-          }}
-        />
+        <section
+          ref={box}
+          aria-label={t("Log")}
+          // biome-ignore lint/a11y/noNoninteractiveTabindex: scrollable content must be focusable by keyboard
+          tabIndex={0}
+          className="max-h-90 overflow-y-auto font-mono text-xs leading-5 print:max-h-none"
+          onScroll={({ currentTarget: { scrollTop, clientHeight, scrollHeight } }) =>
+            setFollows(scrollTop + clientHeight >= scrollHeight - END_PX)
+          }
+        >
+          {shown.map((line) => (
+            <Line key={line.seq} line={line} />
+          ))}
+        </section>
       )}
     </div>
   );
 }
+
+/** Text in one piece, so that it is copied as one line. */
+const Line = memo(({ line: { timestamp, level, message } }: { line: LogLine }) => (
+  <div className="pr-4 pl-8 -indent-4 whitespace-pre-wrap [overflow-wrap:anywhere] hover:bg-sunken">
+    <time className="text-faint" dateTime={timestamp} title={exactly(timestamp)}>
+      {clock().format(new Date(timestamp))}
+    </time>{" "}
+    <span className={INK[level]}>{level.padEnd(5)}</span> <span dir="auto">{message}</span>
+  </div>
+));

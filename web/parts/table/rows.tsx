@@ -1,4 +1,4 @@
-import { type ReactNode, useRef, useState } from "react";
+import { type ReactNode, useState } from "react";
 import { usePrinting } from "../base/printing.ts";
 
 /** Number of rows rendered beyond the visible ones, so that scrolling shows no gaps. */
@@ -13,30 +13,22 @@ interface Props {
   /** Sticky header above the rows. */
   head?: ReactNode;
   label: string;
-  onScrolled?: (isAtEnd: boolean) => void;
-  boxRef?: React.RefObject<HTMLDivElement | null>;
 }
 
 /** A long list of rows with the same height. Only visible ones are rendered, except when printed. */
-export function Rows({ count, rowHeight, height, row, head, label, onScrolled, boxRef }: Props) {
-  const own = useRef<HTMLDivElement>(null);
-  const box = boxRef ?? own;
+export function Rows({ count, rowHeight, height, row, head, label }: Props) {
   const [top, setTop] = useState(0);
   const isPrinting = usePrinting();
   const first = isPrinting ? 0 : Math.max(Math.floor(top / rowHeight) - MARGIN_ROWS, 0);
   const last = isPrinting ? count : Math.min(Math.ceil((top + height) / rowHeight) + MARGIN_ROWS, count);
   return (
     <section
-      ref={box as React.RefObject<HTMLDivElement>}
       aria-label={label}
       // biome-ignore lint/a11y/noNoninteractiveTabindex: scrollable content must be focusable by keyboard
       tabIndex={0}
       className="relative overflow-auto"
       style={isPrinting ? {} : { maxHeight: height }}
-      onScroll={({ currentTarget: { scrollTop, clientHeight, scrollHeight } }) => {
-        setTop(scrollTop);
-        onScrolled?.(scrollTop + clientHeight >= scrollHeight - rowHeight * 2);
-      }}
+      onScroll={({ currentTarget }) => setTop(currentTarget.scrollTop)}
     >
       {head}
       <div
