@@ -57,24 +57,30 @@ export function useApi<K extends Call>(
 const PAGE = 100;
 
 /** All items of a list, read page by page. */
-export function useAll<K extends Call, T>(
+export async function readAll<K extends Call, T>(
   name: K,
   query: object,
   itemsOf: (page: Reply<K>) => readonly T[],
-): UseQueryResult<readonly T[], Error> {
-  return useQuery<readonly T[], Error>({
-    queryKey: [name, "all", query],
-    async queryFn({ signal }) {
-      const all: T[] = [];
-      for (;;) {
-        const input = { query: { ...query, limit: PAGE, offset: all.length } } as unknown as CallInput<K>;
-        const items = itemsOf(await call(name, input, { signal }));
-        all.push(...items);
-        if (items.length < PAGE) return all;
-      }
-    },
-  });
+  signal?: AbortSignal,
+): Promise<readonly T[]> {
+  const all: T[] = [];
+  for (;;) {
+    const input = { query: { ...query, limit: PAGE, offset: all.length } } as unknown as CallInput<K>;
+    const items = itemsOf(await call(name, input, signal ? { signal } : {}));
+    all.push(...items);
+    if (items.length < PAGE) return all;
+  }
 }
+
+export const useAll = <K extends Call, T>(
+  name: K,
+  query: object,
+  itemsOf: (page: Reply<K>) => readonly T[],
+): UseQueryResult<readonly T[], Error> =>
+  useQuery<readonly T[], Error>({
+    queryKey: [name, "all", query],
+    queryFn: ({ signal }) => readAll(name, query, itemsOf, signal),
+  });
 
 /** Paths, everything in the API, or names that were requested individually. */
 type Addresses = readonly (Address | "/api/v1" | "name of")[];

@@ -78,6 +78,15 @@ test("tools are selected or completed while typing, and the text stays as writte
   expect(await troubles()).toEqual([]);
 });
 
+test("all tools are offered, however many there are", async () => {
+  const { page, go, weir } = seen;
+  for (let at = 0; at < 101; at++) await makeAction(weir.owner, { name: `Offered ${at}` });
+  await go("/agents/new");
+  const offered = page.getByLabel("Add tool").locator("option", { hasText: "action:offered-" });
+  await offered.nth(100).waitFor({ state: "attached" });
+  expect(await offered.count()).toBe(101);
+});
+
 test("an agent can be chatted with, and deleting it says what depends on it", async () => {
   const { page, go, heading, troubles, weir } = seen;
   const [{ id }] = (await weir.owner("GET", SPECS)).body.specs;

@@ -37,6 +37,16 @@ function mostAlike(asked: readonly string[]): number {
   return Math.max(0, ...shapes.map((each) => shapes.filter((other) => other === each).length));
 }
 
+test("SQL is completed with any table, however many there are", async () => {
+  await using seen = await openSeen();
+  const few = { automations: 1, automationRuns: 1, actions: 1, actionRuns: 1 };
+  await fillCrowd(seen.weir, { ...few, datasets: 150 });
+  await seen.go("/sql");
+  await seen.write("SQL", "SELECT * FROM ");
+  await seen.page.keyboard.type("raw.crowd_14");
+  await seen.page.locator(".cm-tooltip-autocomplete").getByText("raw.crowd_149", { exact: true }).waitFor();
+}, 120_000);
+
 test("40 steps, their actions and results are read in one request each, and on an automation's page only once a step is selected", async () => {
   await using seen = await openSeen();
   const { page, weir } = seen;

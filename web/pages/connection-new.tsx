@@ -2,7 +2,7 @@ import { SearchX } from "lucide-react";
 import { type ReactNode, useState } from "react";
 import { useSearchParams } from "wouter";
 import type { ListedTemplate, Provider } from "../calls.ts";
-import { useApi } from "../data.ts";
+import { useAll, useApi } from "../data.ts";
 import { Monogram } from "../parts/base/monogram.tsx";
 import { Empty, PageHead, Shown } from "../parts/base/page.tsx";
 import { useProviders } from "../parts/base/providers.ts";
@@ -73,13 +73,13 @@ function NewOfTemplate({ slug, redirectUri }: { slug: string; redirectUri: strin
   );
 }
 
-const LISTED = { template_type: "connection", status: "published", summary: true, limit: 100 } as const;
+const LISTED = { template_type: "connection", status: "published", summary: true } as const;
 
 /** What a connection can be created from: providers, the organization's templates, and built-in ones. */
 function Choices({ providers }: { providers: readonly Provider[] }) {
   const [words, setWords] = useState("");
-  const own = useApi("GET /api/v1/templates", { query: { ...LISTED, built_in: false } });
-  const shipped = useApi("GET /api/v1/templates", { query: { ...LISTED, built_in: true } });
+  const own = useAll("GET /api/v1/templates", { ...LISTED, built_in: false }, (page) => page.templates);
+  const shipped = useAll("GET /api/v1/templates", { ...LISTED, built_in: true }, (page) => page.templates);
   const fits = (...texts: (string | null)[]) =>
     words
       .toLowerCase()
@@ -92,8 +92,8 @@ function Choices({ providers }: { providers: readonly Provider[] }) {
         <SearchField label={t("Search connectors")} value={words} onChange={setWords} />
       </search>
       <Shown of={shipped}>
-        {({ templates }) => {
-          const services = [...newestOf(own.data?.templates ?? []), ...templates].filter(
+        {(templates) => {
+          const services = [...newestOf(own.data ?? []), ...templates].filter(
             ({ slug, displayName, description }) => fits(slug, displayName, description),
           );
           if (shown.length + services.length === 0)

@@ -1,6 +1,6 @@
 import { useMemo, useState } from "react";
 import type { Fault } from "../../api.ts";
-import { useApi } from "../../data.ts";
+import { useAll } from "../../data.ts";
 import { t } from "../../texts/text.ts";
 import { Code } from "../editor/code.tsx";
 import { lineOf, withTool } from "./front.ts";
@@ -27,40 +27,33 @@ interface Word {
   about: string;
 }
 
-/** Maximum number of suggestions per kind. */
-const OFFERED = 100;
-
 /** Everything that an agent can use, by group. */
 function useTools(): readonly (readonly [group: string, tools: readonly Word[]])[] {
-  const query = { limit: OFFERED };
-  const actions = useApi("GET /api/v1/actions", { query });
-  const automations = useApi("GET /api/v1/automations", { query });
-  const connections = useApi("GET /api/v1/connections", { query });
-  const apis = useApi("GET /api/v1/api-catalog", { query });
+  const actions = useAll("GET /api/v1/actions", {}, ({ actions: items }) => items);
+  const automations = useAll("GET /api/v1/automations", {}, ({ automations: items }) => items);
+  const connections = useAll("GET /api/v1/connections", {}, ({ connections: items }) => items);
+  const apis = useAll("GET /api/v1/api-catalog", {}, ({ items }) => items);
   return useMemo(
     () => [
       [t("Data and web"), PLAIN_TOOLS.map(([name, about]) => ({ name, about }))],
-      [
-        t("Actions"),
-        (actions.data?.actions ?? []).map(({ slug, name }) => ({ name: `action:${slug}`, about: name })),
-      ],
+      [t("Actions"), (actions.data ?? []).map(({ slug, name }) => ({ name: `action:${slug}`, about: name }))],
       [
         t("Automations"),
-        (automations.data?.automations ?? []).map(({ slug, name }) => ({
+        (automations.data ?? []).map(({ slug, name }) => ({
           name: `automation:${slug}`,
           about: name,
         })),
       ],
       [
         t("Connections"),
-        (connections.data?.connections ?? []).map(({ slug, name }) => ({
+        (connections.data ?? []).map(({ slug, name }) => ({
           name: `connection:${slug}`,
           about: name,
         })),
       ],
       [
         "APIs",
-        (apis.data?.items ?? []).map(({ name, description }) => ({
+        (apis.data ?? []).map(({ name, description }) => ({
           name: `api:${name}`,
           about: description,
         })),

@@ -1,6 +1,5 @@
 import { useEffect, useMemo, useRef } from "react";
-import { call } from "../../api.ts";
-import { useApi } from "../../data.ts";
+import { readAll, useAll } from "../../data.ts";
 import { notify } from "../base/toast.tsx";
 import type { Noun } from "../canvas/clipboard.ts";
 import type { Actions } from "../canvas/kinds.ts";
@@ -10,20 +9,19 @@ type Format = typeof import("../canvas/clipboard.ts");
 
 /** ID of the resource with this slug. Null if there is none. */
 async function idOf(noun: Noun, slug: string): Promise<string | null> {
-  const query = { q: slug, limit: 100 };
   const found =
     noun === "connection"
-      ? (await call("GET /api/v1/connections", { query })).connections
-      : (await call("GET /api/v1/actions", { query })).actions;
+      ? await readAll("GET /api/v1/connections", { q: slug }, ({ connections }) => connections)
+      : await readAll("GET /api/v1/actions", { q: slug }, ({ actions }) => actions);
   return found.find((each) => each.slug === slug)?.id ?? null;
 }
 
 /** Copies and pastes steps as YAML. The code for YAML is loaded in the background. */
 export function useClipboard(actions: Actions) {
   const format = useRef<Format | null>(null);
-  const connections = useApi("GET /api/v1/connections", { query: { limit: 100 } });
-  const now = useRef({ actions, connections: connections.data?.connections ?? [] });
-  now.current = { actions, connections: connections.data?.connections ?? [] };
+  const { data: connections = [] } = useAll("GET /api/v1/connections", {}, (page) => page.connections);
+  const now = useRef({ actions, connections });
+  now.current = { actions, connections };
   useEffect(() => {
     void import("../canvas/clipboard.ts").then(
       (module) => {

@@ -1,6 +1,8 @@
 import { EditorState, type Extension } from "@codemirror/state";
+import { call } from "../../api.ts";
 import { t } from "../../texts/text.ts";
 import { plural } from "../base/plural.ts";
+import { MOST_DATASETS, type Tables, tablesOf } from "../base/table-name.ts";
 import type { CodeProps } from "./code.tsx";
 import { openTemplate, type TemplatePath } from "./template-paths.ts";
 
@@ -14,7 +16,7 @@ interface Position {
 interface Offers {
   from: number;
   options: { label: string; detail?: string; type: string; apply?: string; boost?: number }[];
-  validFor: RegExp;
+  validFor?: RegExp;
 }
 
 const IN_PATH = /^[\p{L}\p{N}_$@.[\]"-]*$/u;
@@ -47,9 +49,19 @@ const WEIR = [
 
 const IN_WORD = /^[\w:.-]*$/;
 
+/** Tables whose dataset has the typed name: `raw.sho`, `raw.shop__orders.na`. */
+async function searchTables(word: string): Promise<Tables> {
+  const [first = "", second = first] = word.split(".");
+  const query = { q: second.split("__")[0] ?? "", limit: MOST_DATASETS };
+  return call("GET /api/v1/datasets", { query }).then(
+    ({ datasets }) => tablesOf(datasets),
+    () => ({}), // then only the known ones are offered
+  );
+}
+
 /**
- * Completions in addition to the language's own: values of the last run after `{{`, in JSON the tables of the lake,
- * and in scripts the members of `weir` and `input`.
+ * Completions in addition to the language's own: values of the last run after `{{`, in JSON the tables of the lake and
+ * in SQL those that the grammar doesn't know, and in scripts the members of `weir` and `input`.
  */
 export function offersOf({ language, tables = {}, paths, words = [] }: OfferOptions): Extension {
   const ofTemplates = ({ state, pos }: Position): Offers | null => {
@@ -69,19 +81,24 @@ export function offersOf({ language, tables = {}, paths, words = [] }: OfferOpti
       validFor: IN_PATH,
     };
   };
-  const ofTables = ({ state, pos, explicit }: Position): Offers | null => {
+  const ofTables = async ({ state, pos, explicit }: Position): Promise<Offers | null> => {
     const { from: start, text } = state.doc.lineAt(pos);
     const before = text.slice(0, pos - start);
     const [word = ""] = /[\w.]*$/.exec(before) ?? [];
-    if (language !== "json" || openTemplate(text, pos - start) >= 0) return null;
-    if (word.length < 2 && !explicit) return null;
-    const options = Object.entries(tables).flatMap(([name, columns]) => [
+    const isWhole = Object.keys(tables).length < MOST_DATASETS;
+    if (language === "sql" ? isWhole : language !== "json") return null;
+    if (openTemplate(text, pos - start) >= 0 || (word.length < 2 && !explicit)) return null;
+    const found = isWhole ? tables : { ...tables, ...(await searchTables(word)) };
+    const offered = Object.entries(found).filter(([name]) => language === "json" || !(name in tables));
+    const options = offered.flatMap(([name, columns]) => [
       { label: name, type: "class", detail: plural(columns.length, { one: "# column", other: "# columns" }) },
       ...(word.startsWith(`${name}.`)
         ? columns.map((column) => ({ label: `${name}.${column}`, type: "property" }))
         : []),
     ]);
-    return options.length === 0 ? null : { from: pos - word.length, options, validFor: IN_NAME };
+    return options.length === 0
+      ? null
+      : { from: pos - word.length, options, ...(isWhole ? { validFor: IN_NAME } : {}) };
   };
   const ofScripts = ({ state, pos }: Position): Offers | null => {
     const { from: start, text } = state.doc.lineAt(pos);

@@ -1,10 +1,10 @@
 import { useContext, useMemo } from "react";
 import type { Fault } from "../../api.ts";
-import type { ActionKindInfo, Dataset } from "../../calls.ts";
+import type { ActionKindInfo } from "../../calls.ts";
 import { useApi } from "../../data.ts";
 import { t } from "../../texts/text.ts";
 import { Later, part } from "../base/later.tsx";
-import { tableName } from "../base/table-name.ts";
+import { MOST_DATASETS, type Tables, tablesOf } from "../base/table-name.ts";
 import { InputPaths, inputPaths, TemplatePaths } from "../editor/template-paths.ts";
 import { FilesHere } from "./files-here.ts";
 import { Faults, SchemaForm, type Values } from "./form.tsx";
@@ -26,26 +26,11 @@ const MINOR = [
   "followRedirects",
 ];
 
-/**
- * Columns of the lake's tables by their name in SQL: `raw.shop__orders`,
- * or `raw.orders` if the table has the dataset's name.
- */
+/** The lake's tables. Of many, editors search the others as the user types. */
 export function useTables(enabled = true): Tables {
-  const datasets = useApi("GET /api/v1/datasets", { query: { limit: 100 } }, { enabled });
+  const datasets = useApi("GET /api/v1/datasets", { query: { limit: MOST_DATASETS } }, { enabled });
   return useMemo(() => tablesOf(datasets.data?.datasets ?? []), [datasets.data]);
 }
-
-export type Tables = Readonly<Record<string, readonly string[]>>;
-
-export const tablesOf = (datasets: readonly Dataset[]): Tables =>
-  Object.fromEntries(
-    datasets.flatMap(({ layer, dataset, tables }) =>
-      tables.map(({ name, columns }) => [
-        tableName(layer, dataset, name),
-        columns.map((column) => column.name),
-      ]),
-    ),
-  );
 
 interface Props {
   kind: ActionKindInfo;

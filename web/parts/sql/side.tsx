@@ -7,8 +7,8 @@ import { t } from "../../texts/text.ts";
 import { IconButton } from "../base/button.tsx";
 import { Confirm } from "../base/dialog.tsx";
 import { plural } from "../base/plural.ts";
+import { tablesOf } from "../base/table-name.ts";
 import { When } from "../base/time.tsx";
-import { tablesOf } from "../form/definition.tsx";
 import { SearchField } from "../table/filters.tsx";
 import type { Past } from "./history.ts";
 

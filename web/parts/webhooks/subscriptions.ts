@@ -1,11 +1,13 @@
-import { useApi, useMay } from "../../data.ts";
+import { useAll, useApi, useMay } from "../../data.ts";
 
-/** Names of automations with webhooks by ID. Only the first 100. */
+/** Names of automations with webhooks by ID. */
 export function useSubscriptions(): ReadonlyMap<string, string> {
-  const automations = useApi("GET /api/v1/automations", {
-    query: { trigger_type: "webhook", limit: 100 },
-  });
-  return new Map(automations.data?.automations.map(({ id, name }) => [id, name]));
+  const automations = useAll(
+    "GET /api/v1/automations",
+    { trigger_type: "webhook" },
+    (page) => page.automations,
+  );
+  return new Map(automations.data?.map(({ id, name }) => [id, name]));
 }
 
 /** URLs of subscriptions by ID, for admins. Only the first 200. */
