@@ -1,5 +1,5 @@
 import type { UseQueryResult } from "@tanstack/react-query";
-import { useEffect, useRef, useState } from "react";
+import { useEffect, useMemo, useRef, useState } from "react";
 import { Route, Router, Switch, useLocation } from "wouter";
 import {
   ApiError,
@@ -14,6 +14,7 @@ import type { Reply } from "./calls.ts";
 import { useApi } from "./data.ts";
 import { forgetDraftsOfOthers, leaveDrafts } from "./drafts.ts";
 import { Frame } from "./frame.tsx";
+import { linkTo } from "./linked.ts";
 import { startLive } from "./live.ts";
 import { SignIn } from "./parts/account/sign-in.tsx";
 import { setRegion } from "./parts/base/formats.ts";
@@ -78,6 +79,14 @@ function useOtherUser(
   return isOther || isOutside;
 }
 
+/** Of several organizations, links name the one of their page, so that it is also shown in a new tab. */
+function useHrefs(isIn: boolean) {
+  const found = useApi("GET /api/v1/users/me/memberships", {}, { isFixed: true, enabled: isIn });
+  const items = found.data?.items ?? [];
+  const here = items.length > 1 && items.find(({ isCurrent }) => isCurrent)?.organization.id;
+  return useMemo(() => (here ? { hrefs: (href: string) => linkTo(href, here) } : {}), [here]);
+}
+
 function Signed() {
   const [at] = useLocation();
   const [fault, setFault] = useState<SessionFault | null>(null);
@@ -95,6 +104,7 @@ function Signed() {
   const me = useApi("GET /api/v1/users/me", {}, { isFixed: true });
   const isIn = me.data !== undefined;
   const isOther = useOtherUser(me, fault === "other");
+  const hrefs = useHrefs(isIn);
   useEffect(() => (isIn && !isSignedOut ? startLive() : undefined), [isIn, isSignedOut]);
 
   if (isOther) return <Loading />;
@@ -111,7 +121,7 @@ function Signed() {
   forgetDraftsOfOthers();
   setRegion(me.data);
   return (
-    <Router base={base} aroundNav={askFirst}>
+    <Router base={base} aroundNav={askFirst} {...hrefs}>
       <Frame>
         <Boundary key={at}>
           <Switch>

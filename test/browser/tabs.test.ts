@@ -18,17 +18,22 @@ async function invited(email: string, roleSlug: string) {
   created(await anonymous("POST", "/api/v1/auth/invitations/accept", { token, password: PASSWORD }));
 }
 
+/** Switches to another organization in another tab. */
+async function switchElsewhere(to: string) {
+  const other = await seen.context.newPage();
+  await other.goto(`${seen.weir.origin}/`);
+  await other.getByRole("button", { name: /^(Acme|Beta)$/ }).click();
+  await other.getByRole("menuitem", { name: to }).click();
+  await switcher(other, to).waitFor();
+  await other.close();
+}
+
 test("a tab stays in the organization that it shows while another tab switches", async () => {
   const { page, weir, heading } = seen;
   created(await weir.owner("POST", "/api/v1/organizations", { name: "Beta" }));
   await page.reload();
   await switcher(page, "Acme").waitFor();
-  const other = await seen.context.newPage();
-  await other.goto(`${weir.origin}/`);
-  await other.getByRole("button", { name: "Acme" }).click();
-  await other.getByRole("menuitem", { name: "Beta" }).click();
-  await switcher(other, "Beta").waitFor();
-  await other.close();
+  await switchElsewhere("Beta");
 
   await page.getByRole("link", { name: "Actions", exact: true }).click();
   await page.getByRole("link", { name: "New action" }).first().click();
@@ -42,6 +47,24 @@ test("a tab stays in the organization that it shows while another tab switches",
   expect(body.actions.map(({ name }: { name: string }) => name)).toEqual(["Of Acme"]);
   await page.reload();
   await heading("Of Acme");
+});
+
+test("a link that is opened in a new tab shows the organization of its page", async () => {
+  const { page, context, weir } = seen;
+  created(await weir.owner("POST", "/api/v1/organizations", { name: "Delta" }));
+  await seen.go("/");
+  await switcher(page, "Acme").waitFor();
+  await switchElsewhere("Delta");
+  const link = page.getByRole("link", { name: "Actions", exact: true });
+  const [opened] = await Promise.all([
+    context.waitForEvent("page"),
+    link.click({ modifiers: ["ControlOrMeta"] }),
+  ]);
+  await switcher(opened, "Acme").waitFor();
+  expect([new URL(opened.url()).pathname, new URL(opened.url()).search]).toEqual(["/actions", ""]);
+  await opened.close();
+  await link.click();
+  await page.waitForURL((url) => url.pathname === "/actions" && url.search === "");
 });
 
 /** Signs someone in in another tab of the same browser. */
