@@ -206,6 +206,25 @@ test("a required choice of shapes must be selected, and says so", async () => {
   expect([JSON.parse(body ?? ""), status]).toEqual([{ who: { kind: "company" } }, 202]);
 });
 
+test("the description of a choice of shapes has room on a phone", async () => {
+  const { page } = seen;
+  const about = "Where to write the rows: a table of the lake, a table of a database, or a file.";
+  const shape = (kind: string) => ({
+    type: "object",
+    properties: { kind: { const: kind } },
+    required: ["kind"],
+  });
+  await page.setViewportSize({ width: 390, height: 860 });
+  await openForm("narrow", {
+    type: "object",
+    properties: { output: { description: about, oneOf: [shape("a table of a database"), shape("a file")] } },
+  });
+  const { width } = (await page.getByText(about).boundingBox()) ?? { width: 0 };
+  expect(width).toBeGreaterThan(200);
+  expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(390);
+  await page.setViewportSize({ width: 1280, height: 860 });
+});
+
 test("a description keeps its mark before a note", async () => {
   const { page } = seen;
   const text = { type: "string" };

@@ -49,8 +49,8 @@ export function Frame({
       tabIndex={-1}
     >
       <legend className="sr-only">{title}</legend>
-      <div className="flex min-h-9 items-center justify-between gap-2 px-3 py-1 text-sm">
-        <span>
+      <div className="flex min-h-9 flex-wrap items-center justify-between gap-x-2 px-3 py-1 text-sm">
+        <span className="grow basis-44">
           <span className="font-medium">{title}</span>
           {isRequired && <RequiredStar />}
           {about && (
