@@ -152,7 +152,7 @@ function Body({ panel: { note, svg, title, columns, rows } }: { panel: Panel }) 
         aria-label={title}
         // biome-ignore lint/a11y/noNoninteractiveTabindex: on a phone the drawing scrolls, also by keyboard
         tabIndex={0}
-        className="overflow-x-auto rounded bg-[#fff] p-2 text-[#000] in-data-[theme=dark]:hue-rotate-180 in-data-[theme=dark]:invert-91 print:filter-none"
+        className="hints-more overflow-x-auto rounded bg-[#fff] p-2 [--ground:#fff] [--ink:#000] text-[#000] in-data-[theme=dark]:hue-rotate-180 in-data-[theme=dark]:invert-91 print:filter-none"
       >
         <Drawing svg={svg} label={title} />
       </section>
