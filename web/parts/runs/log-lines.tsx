@@ -106,9 +106,9 @@ export function Log({ lines, isLive }: Props) {
   );
 }
 
-/** Text in one piece, so that it is copied as one line. */
+/** Text in one piece, so that it is copied as one line. Browsers lay out only lines that are in sight. */
 const Line = memo(({ line: { timestamp, level, message } }: { line: LogLine }) => (
-  <div className="pr-4 pl-8 -indent-4 whitespace-pre-wrap [overflow-wrap:anywhere] hover:bg-sunken">
+  <div className="pr-4 pl-8 -indent-4 whitespace-pre-wrap [overflow-wrap:anywhere] [contain-intrinsic-size:auto_1.25rem] [content-visibility:auto] hover:bg-sunken">
     <time className="text-faint" dateTime={timestamp} title={exactly(timestamp)}>
       {clock().format(new Date(timestamp))}
     </time>{" "}
