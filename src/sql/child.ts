@@ -111,8 +111,9 @@ function pathsOf(job: Job): string[] {
 async function query(connection: DuckDBConnection, job: JobOf<"query">): Promise<StatementResult> {
   const { statement } = await advance(connection, job, []);
   if (![StatementType.SELECT, StatementType.EXPLAIN].includes(statement.statementType)) throw notSelect();
-  if (statement.statementType !== StatementType.EXPLAIN) return sendRows(statement, job, sendText);
-  return sendRows(statement, job, (text) => sendText(withoutPaths(withoutFiles(text), job)));
+  if (statement.statementType !== StatementType.EXPLAIN)
+    return sendRows(connection, statement, job, sendText);
+  return sendRows(connection, statement, job, (text) => sendText(withoutPaths(withoutFiles(text), job)));
 }
 
 const withoutPaths = (text: string, job: Job): string =>
@@ -156,12 +157,12 @@ async function save(connection: DuckDBConnection, job: JobOf<"save">): Promise<S
   const { statement, count } = await advance(connection, job, [], [job.into]);
   if (statement.statementType !== StatementType.SELECT) throw notSelect();
   if (job.format === "jsonl") {
-    await saveLines(statement, job.into, job);
+    await saveLines(connection, statement, job.into, job);
     return {};
   }
   if (job.format === "xlsx") {
     const { saveWorkbook } = await import("./workbook.ts"); // as large as everything else here
-    return { warnings: await saveWorkbook(statement, job.into, job.limit) };
+    return { warnings: await saveWorkbook(connection, statement, job.into, job.limit) };
   }
   const text = await lastText(connection, job.sql, count);
   const columns = hasAllTypes(statement)
@@ -385,7 +386,7 @@ async function run(connection: DuckDBConnection, { sql, parameters }: Run): Prom
     for (let at = 1; at <= statement.parameterCount; at++)
       bindOne(statement, at, (parameters[at - 1] ?? null) as Json);
     try {
-      if (index === statements.count - 1) return await sendRows(statement, ALL_ROWS, sendText);
+      if (index === statements.count - 1) return await sendRows(connection, statement, ALL_ROWS, sendText);
       await statement.run();
     } finally {
       statement.destroySync(); // otherwise its buffers are kept until the garbage collector runs

@@ -767,6 +767,16 @@ describe("rows as a file", () => {
     expect(text).toBe("id,x\n1,é\n2,é\n");
   });
 
+  test.each(["json", "jsonl", "xlsx", "csv", "parquet"])(
+    "an error in a late row is reported, and not the rows before it as %s",
+    async (format) => {
+      const others = Array.from({ length: 200 }, (_, at) => `i + ${at} AS c${at}`).join(", ");
+      const sql = `SELECT CASE WHEN i = 8000 THEN error('boom') ELSE i END AS v, ${others} FROM range(9000) t(i)`;
+      const told = await ask(sql, {}, `?format=${format}`, format === "json" ? { limit: 10_000 } : {});
+      expect(fault(told)).toEqual([422, ["body", "sql"], "Invalid Input Error: boom"]);
+    },
+  );
+
   test("an error is reported as one, and no file is left", async () => {
     const { status, body } = await ask("SELECT nome FROM raw.filed", {}, "?format=jsonl");
     expect([status, body.detail[0].loc, body.detail[0].type]).toEqual([422, ["body", "sql"], "sql_error"]);
