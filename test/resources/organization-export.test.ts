@@ -1,6 +1,15 @@
 import { expect, test } from "bun:test";
 import { createHash } from "node:crypto";
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
+import { get, type IncomingMessage } from "node:http";
 import { tmpdir } from "node:os";
 import { join as path } from "node:path";
 import { getTableName } from "drizzle-orm";
@@ -14,6 +23,7 @@ import { eventually } from "../support/outbound.ts";
 import { browser, join } from "../support/people.ts";
 import { deepTest } from "../support/scale.ts";
 import { startSqld } from "../support/sqld.ts";
+import { putLatin1 } from "../support/sync.ts";
 import { created, makeAction, makeAutomation } from "../support/work.ts";
 
 type Started = Awaited<ReturnType<typeof startApp>>;
@@ -340,6 +350,44 @@ deepTest("an organization on a libSQL server is exported too", async () => {
   using archive = await exported(weir, { authorization: `Bearer ${weir.token}` });
   expect(archive.rows("actions")).toHaveLength(1);
   expect(archive.rows("events").length).toBeGreaterThan(2);
+});
+
+test("files whose names can't be decoded, and deleted ones, are left out with a reason, and the rest is complete", async () => {
+  await using weir = await startApp();
+  const folder = path(weir.dataFolder, "files", weir.ids.organizationId);
+  mkdirSync(path(folder, "in"), { recursive: true });
+  writeFileSync(path(folder, "in", "a.bin"), "");
+  truncateSync(path(folder, "in", "a.bin"), 64 * 1024 * 1024);
+  writeFileSync(path(folder, "in", "late.txt"), "late");
+  writeFileSync(path(folder, "in", "z.txt"), "kept");
+  putLatin1(folder, "in/Müller.txt", "a");
+  putLatin1(folder, "in/Köln/b.txt", "b");
+
+  const reply = await new Promise<IncomingMessage>((resolve, reject) => {
+    const headers = { authorization: `Bearer ${weir.token}` };
+    get(weir.origin + EXPORT, { headers }, resolve).on("error", reject);
+  });
+  let tail = Buffer.alloc(0);
+  let isGone = false;
+  for await (const chunk of reply) {
+    tail = Buffer.concat([tail, chunk]).subarray(-64 * 1024);
+    if (isGone || !tail.includes("files/in/a.bin")) continue;
+    rmSync(path(folder, "in", "late.txt")); // the large file before it isn't read yet
+    isGone = true;
+  }
+  const text = tail.toString("latin1");
+  expect(text).toContain("files/in/z.txt");
+  const manifest = JSON.parse(
+    Buffer.from(
+      text.slice(text.lastIndexOf('{\n  "format"'), text.lastIndexOf("}") + 1),
+      "latin1",
+    ).toString(),
+  );
+  expect(manifest.leftOut.filter(({ what }: { what: string }) => what.startsWith("files/"))).toEqual([
+    { what: "files/in/K\ufffdln", why: "Its name is not valid UTF-8. Rename it." },
+    { what: "files/in/M\ufffdller.txt", why: "Its name is not valid UTF-8. Rename it." },
+    { what: "files/in/late.txt", why: "It was deleted during the export." },
+  ]);
 });
 
 test("weir organization export writes the archive to a new file", async () => {

@@ -1,10 +1,11 @@
 import { createReadStream } from "node:fs";
-import { lstat, open, readdir } from "node:fs/promises";
+import { lstat, open } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { and, asc, eq, gt, isNull } from "drizzle-orm";
 import { timestamp } from "../../base/clock.ts";
 import { codeOf } from "../../base/disk.ts";
 import { AppError } from "../../base/errors.ts";
+import { readEntries } from "../../base/folder-entries.ts";
 import type { Json } from "../../base/json.ts";
 import { tarEnd, tarHeader, tarPadding } from "../../base/tar.ts";
 import { type Context, write } from "../../context.ts";
@@ -203,28 +204,38 @@ async function* artifactsOf(ctx: Context, add: Add, skip: Skip): Chunks {
 
 /** Adds the folder of `local_files`. Symbolic links are left out, since they can point outside. */
 async function* filesOf(folder: string, as: string, add: Add, skip: Skip): Chunks {
-  const entries = await readdir(folder, { withFileTypes: true }).catch((error: unknown) => {
-    if (codeOf(error) === "ENOENT") return [];
-    throw error;
-  });
-  for (const entry of entries.sort((a, b) => (a.name < b.name ? -1 : 1))) {
-    const [path, name] = [join(folder, entry.name), `${as}/${entry.name}`];
-    if (entry.name === PARTS_FOLDER) continue;
-    if (entry.isDirectory()) yield* filesOf(path, name, add, skip);
-    else if (!entry.isFile()) skip(name, "Neither a file nor a folder.");
-    else yield* addFile(path, name, add);
+  const entries = await readEntries(folder).catch(unlessUnreadable);
+  if (entries === "denied") return skip(as, "Weir has no permission to read it.");
+  if (entries === "gone") return; // none has been written, or it was deleted in the meantime
+  for (const { name: own, kind, isMisnamed } of entries.sort((a, b) => (a.name < b.name ? -1 : 1))) {
+    const [path, name] = [join(folder, own), `${as}/${own}`];
+    if (own === PARTS_FOLDER) continue;
+    if (isMisnamed) skip(name, "Its name is not valid UTF-8. Rename it.");
+    else if (kind === "folder") yield* filesOf(path, name, add, skip);
+    else if (kind !== "file") skip(name, "Neither a file nor a folder.");
+    else yield* addFile(path, name, add, skip);
   }
 }
 
 /** A file that is replaced in the meantime is read in its old state. */
-async function* addFile(path: string, name: string, add: Add): Chunks {
-  await using file = await open(path, "r");
+async function* addFile(path: string, name: string, add: Add, skip: Skip): Chunks {
+  const opened = await open(path, "r").catch(unlessUnreadable);
+  if (opened === "denied") return skip(name, "Weir has no permission to read it.");
+  if (opened === "gone") return skip(name, "It was deleted during the export.");
+  await using file = opened;
   const { size } = await file.stat();
   const chunks =
     size === 0
       ? none()
       : file.createReadStream({ highWaterMark: CHUNK_BYTES, end: size - 1, autoClose: false });
   yield* add(name, size, chunks);
+}
+
+function unlessUnreadable(error: unknown): "gone" | "denied" {
+  const code = codeOf(error);
+  if (code === "ENOENT" || code === "ENOTDIR") return "gone";
+  if (code === "EACCES" || code === "EPERM") return "denied";
+  throw error;
 }
 
 async function* none(): Chunks {}
