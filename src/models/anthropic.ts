@@ -131,6 +131,7 @@ const REASONS: Readonly<Record<string, FinishReason>> = {
   end_turn: "stop",
   stop_sequence: "stop",
   max_tokens: "length",
+  model_context_window_exceeded: "length",
   tool_use: "tool-calls",
   refusal: "content-filter",
 };

@@ -113,15 +113,21 @@ function messageOf(message: ModelMessage): JsonObject {
 const REASONS: Readonly<Record<string, FinishReason>> = {
   stop: "stop",
   length: "length",
+  max_tokens: "length",
+  model_length: "length", // Mistral
   content_filter: "content-filter",
   tool_calls: "tool-calls",
   function_call: "tool-calls",
+  error: "error", // OpenRouter, Mistral
+  abort: "error", // vLLM
+  insufficient_system_resource: "error", // DeepSeek
 };
 
 async function* read(body: ReadableStream<Uint8Array>, endpoint: ModelEndpoint): AsyncGenerator<ModelEvent> {
   const calls = openCalls();
   let reason: FinishReason | null = null;
   let isDone = false;
+  let isRefused = false;
   let usage = { inputTokens: 0, outputTokens: 0 };
   for await (const { data } of eventsOf(body)) {
     if (data === "[DONE]") {
@@ -143,6 +149,10 @@ async function* read(body: ReadableStream<Uint8Array>, endpoint: ModelEndpoint):
     if (typeof thought === "string" && thought !== "") yield { type: "reasoning", delta: thought };
     if (typeof delta.content === "string" && delta.content !== "")
       yield { type: "text", delta: delta.content };
+    if (typeof delta.refusal === "string" && delta.refusal !== "") {
+      isRefused = true;
+      yield { type: "text", delta: delta.refusal };
+    }
     for (const [position, call] of (Array.isArray(delta.tool_calls) ? delta.tool_calls : []).entries()) {
       if (!isObject(call)) continue;
       const callFunction = isObject(call.function) ? call.function : {};
@@ -159,10 +169,11 @@ async function* read(body: ReadableStream<Uint8Array>, endpoint: ModelEndpoint):
     }
     if (typeof choice.finish_reason === "string") reason = REASONS[choice.finish_reason] ?? "other";
   }
-  if (reason === null && !isDone)
+  if (reason === "error" || (reason === null && !isDone))
     throw new AppError("llm_stream_cut", `The model's endpoint ${endpoint.host} ended its reply early.`, {
       retryable: true,
     });
+  if (isRefused) reason = "content-filter";
   const whole = calls.all();
   for (const call of whole) yield { type: "call", call };
   yield {

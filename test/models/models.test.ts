@@ -330,6 +330,39 @@ describe("the operator's model", () => {
     expect(peer.heard.map(({ body }) => "response_format" in body)).toEqual([true, false]);
   });
 
+  test.each([
+    ["openai-compatible", "model_length"],
+    ["openai-compatible", "max_tokens"],
+    ["anthropic", "model_context_window_exceeded"],
+  ] as const)(
+    "of %s that reached its context's length has a reply that is cut off: %s",
+    async (protocol, reason) => {
+      await using peer = await startModel([{ moves: [{ text: "Half" }], reason }]);
+      expect((await all(protocol, peer.origin)).at(-1)).toMatchObject({ type: "finish", reason: "length" });
+    },
+  );
+
+  test.each(["error", "abort", "insufficient_system_resource"])(
+    "whose reply ends with %s has not replied",
+    async (reason) => {
+      await using peer = await startModel([{ moves: [{ text: "Half" }], reason }]);
+      const error = await failure(all("openai-compatible", peer.origin));
+      expect([error.code, error.retryable]).toEqual(["llm_stream_cut", true]);
+    },
+  );
+
+  test("that refuses says so, streaming or not", async () => {
+    const refusal = "I can't help with that.";
+    const raw = `data: ${JSON.stringify({ choices: [{ delta: { refusal }, finish_reason: "stop" }] })}\n\n`;
+    const body = { choices: [{ message: { content: null, refusal }, finish_reason: "stop" }] };
+    await using peer = await startModel([{ moves: [{ raw }] }, { status: 200, body }]);
+    for (let n = 0; n < 2; n++) {
+      const events = await all("openai-compatible", peer.origin);
+      expect(textOf(events)).toBe(refusal);
+      expect(events.at(-1)).toMatchObject({ type: "finish", reason: "content-filter" });
+    }
+  });
+
   test("is understood if its endpoint doesn't stream", async () => {
     const call = { id: "a", type: "function", function: { name: "query", arguments: '{"sql":"x"}' } };
     const body = {
