@@ -77,6 +77,29 @@ test("files of a folder are copied to another, and a second run copies none of t
   expect(to.all("in")["a.txt"]).toBe("ONE");
 });
 
+test("a large file whose upload the store no longer knows is uploaded again", async () => {
+  const [from, to] = [await folder(data), await bucket(data, s3)];
+  const content = "0123456789abcdef".repeat(2 ** 20);
+  from.put("big.txt", content);
+  const { run } = await sync(data, {
+    source: { connectionId: from.id },
+    destination: { connectionId: to.id },
+  });
+  let lost: string | null = null;
+  s3.interfere(({ method, url }) => {
+    const uploadId = method === "POST" ? new URL(url, s3.endpointUrl).searchParams.get("uploadId") : null;
+    if (uploadId === null || (lost !== null && lost !== uploadId)) return null;
+    // The first response is lost. The store has completed the upload, and so doesn't know it any longer.
+    if (lost !== null) return { status: 404, code: "NoSuchUpload" };
+    lost = uploadId;
+    return { status: 500, code: "InternalError" };
+  });
+  const { status, result } = await run();
+  s3.interfere(() => null);
+  expect([status, result.copied, result.failed]).toEqual(["completed", 1, []]);
+  expect((await to.all())["big.txt"]).toBe(content);
+});
+
 test("objects within one store are copied by the store itself, and nothing is written twice", async () => {
   const [from, to] = [await bucket(data, s3), await bucket(data, s3, { prefix: "copy" })];
   for (const key of ["a.csv", "x/ü 1+2.csv", "x/y/z.bin"]) await from.put(key, key);

@@ -75,6 +75,11 @@ export function refusal(
       return about("config.bucket", `There is no bucket ${bucket} at this address.`);
     case "NoSuchKey":
       return noSuchFile(request.key);
+    case "NoSuchUpload": // also if it was completed, and the response was lost
+      return make(
+        `The object store no longer knows the upload of ${JSON.stringify(request.key)}. Try again.`,
+        true,
+      );
     case "InvalidObjectState":
       return make(
         `${JSON.stringify(request.key)} is archived. Restore it in the object store and try again.`,
