@@ -12,6 +12,8 @@ export interface ToolResult {
   body: Json;
   /** All texts, concatenated. */
   text: string;
+  /** Types of parts that structured content stands in for, but that aren't text. */
+  omitted: string[];
   isError: boolean;
   /** As JSON. */
   bytes: number;
@@ -29,25 +31,29 @@ export function readResult(result: JsonObject): ToolResult {
   const isError = result.isError === true;
   const { structuredContent } = result;
   const isText = content.length > 0 && texts.length === content.length;
-  const body =
-    structuredContent !== undefined && structuredContent !== null
-      ? structuredContent
-      : isText
-        ? text.length > MAX_RESULT_BYTES
-          ? text
-          : valueIn(text)
-        : isLong(parts)
-          ? parts
-          : content;
+  const isStructured = structuredContent !== undefined && structuredContent !== null;
+  const omitted = isStructured ? content.flatMap(typeUnlessText) : [];
+  const body = isStructured
+    ? structuredContent
+    : isText
+      ? text.length > MAX_RESULT_BYTES
+        ? text
+        : valueIn(text)
+      : isLong(parts)
+        ? parts
+        : content;
   const size = measure(body, MAX_RESULT_BYTES * 2);
   if (size <= MAX_RESULT_BYTES && text.length <= MAX_RESULT_BYTES) {
     const bytes = Buffer.byteLength(JSON.stringify(body));
-    if (bytes <= MAX_RESULT_BYTES) return { body, text, isError, bytes, truncated: false };
+    if (bytes <= MAX_RESULT_BYTES) return { body, text, omitted, isError, bytes, truncated: false };
   }
   const whole = isText ? text : beginJson(body, MAX_RESULT_BYTES);
   const cut = `${withinBytes(whole, MAX_RESULT_BYTES - 200)}\n[cut: the result has more than ${MAX_RESULT_BYTES} bytes]`;
-  return { body: cut, text: cut, isError, bytes: Buffer.byteLength(cut), truncated: true };
+  return { body: cut, text: cut, omitted, isError, bytes: Buffer.byteLength(cut), truncated: true };
 }
+
+const typeUnlessText = (part: Json): string[] =>
+  isObject(part) && typeof part.type === "string" && part.type !== "text" ? [part.type] : [];
 
 const isLong = (value: unknown): boolean => value instanceof LongJson;
 
@@ -66,5 +72,8 @@ function valueIn(text: string): Json {
 }
 
 /** Error message of a failed tool, on one line. */
-export const failureText = ({ text }: ToolResult) =>
-  withoutUnseen(text.slice(0, 4_000)).replace(/\s+/g, " ").trim().slice(0, 500) || "no reason given";
+export function failureText({ text, body }: ToolResult): string {
+  const isEmpty = body === null || body === "" || (Array.isArray(body) && body.length === 0);
+  const why = text !== "" || isEmpty ? text : JSON.stringify(body);
+  return withoutUnseen(why.slice(0, 4_000)).replace(/\s+/g, " ").trim().slice(0, 500) || "no reason given";
+}

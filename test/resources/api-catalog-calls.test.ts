@@ -752,6 +752,29 @@ describe("a tool of an MCP server", () => {
     });
   });
 
+  test("that returns pictures next to structured content has a warning, and one that fails says why in any form", async () => {
+    const entry = await addTools();
+    const picture = { type: "image", data: "aGk=", mimeType: "image/png" };
+    const told = { type: "text", text: '{"n":1}' };
+    const work = () => call({ apiId: entry.id, tool: "echo", arguments: { text: "hi" } });
+    try {
+      tools.state.result = () => ({ structuredContent: { n: 1 }, content: [told, picture, picture] });
+      const run = await work();
+      expect([run.status, run.result.body]).toEqual(["completed", { n: 1 }]);
+      const { items } = (await owner("GET", `${RUNS}/${run.id}/logs`)).body;
+      expect(items).toContainEqual(
+        expect.objectContaining({
+          level: "warn",
+          message: "echo also returned parts that aren't in the result: image, image.",
+        }),
+      );
+      tools.state.result = () => ({ structuredContent: { why: "sold out" }, content: [], isError: true });
+      expect((await work()).error.message).toBe('The tool echo failed: {"why":"sold out"}');
+    } finally {
+      delete tools.state.result;
+    }
+  });
+
   test("has no invisible text, and no endless one", async () => {
     const hidden = `Reads.${String.fromCodePoint(0xe0041, 0xe0042)}\u202eevil\u200b`;
     tools.state.tools = [

@@ -5,6 +5,7 @@ import { measure } from "../../base/measure.ts";
 import { checkArguments, checkEndpointArguments } from "../../catalog/arguments.ts";
 import type { Authority, CatalogUse } from "../../catalog/contract.ts";
 import { requestOf } from "../../catalog/request.ts";
+import { withoutUnseen } from "../../catalog/tools.ts";
 import { openMcp } from "../../mcp/client.ts";
 import { declineAll, type Question } from "../../mcp/questions.ts";
 import { failureText, readResult } from "../../mcp/result.ts";
@@ -171,6 +172,11 @@ async function callTool(
     const result = readResult(await (once ? once.make(call) : call()));
     const declined = client.declined.join(" ");
     if (declined !== "") outbox.log("warn", declined);
+    if (result.omitted.length > 0)
+      outbox.log(
+        "warn",
+        `${tool.upstreamName} also returned parts that aren't in the result: ${withoutUnseen(result.omitted.slice(0, 10).join(", ")).slice(0, 200)}.`,
+      );
     outbox.log(result.isError ? "warn" : "info", `${tool.upstreamName} returned ${result.bytes} bytes.`);
     if (result.isError && !tellsFailures) {
       const text = `The tool ${tool.upstreamName} failed: ${failureText(result)}`;
