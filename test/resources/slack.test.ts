@@ -507,7 +507,7 @@ describe("mentions", () => {
     expect((await weir.owner("GET", `/api/v1/action-runs?action_id=${action.id}`)).body.total).toBe(1);
   });
 
-  test("in direct messages are answered, but not that a message was edited, deleted or unfurled", async () => {
+  test("in direct messages are answered, also with a file, but not that a message was edited, deleted or unfurled", async () => {
     const message = { type: "message", channel_type: "im", channel: "D1", ts: "18.1" };
     const before = { user: "U1", text: "help", ts: "18.1" };
     for (const [id, change] of Object.entries({
@@ -517,8 +517,10 @@ describe("mentions", () => {
     }))
       expect((await happen(id, { ...message, ...change })).status).toBe(200);
     await happen("Ev7", { ...message, user: "U1", text: "whoami" });
-    const texts = (await heard(1)).map(({ body }) => body.text);
-    expect(texts).toEqual([expect.stringContaining("Linked to")]);
+    for (const subtype of ["file_share", "thread_broadcast", "me_message"])
+      await happen(`Ev-${subtype}`, { ...message, user: "U1", text: "whoami", subtype });
+    const texts = (await heard(4)).map(({ body }) => body.text);
+    expect(texts).toEqual(texts.map(() => expect.stringContaining("Linked to")));
   });
 
   test("never show a linking URL where others can read it", async () => {

@@ -27,6 +27,8 @@ const text = (value: Json | undefined): string => (typeof value === "string" ? v
 const hashOf = (bytes: Uint8Array): string => Bun.SHA256.hash(bytes, "hex");
 const part = (value: Json | undefined): JsonObject => (isObject(value) ? value : {});
 const errors = [401, 413, 415, 429] as const;
+/** Subtypes of messages that a user wrote. Others are about another message: it was edited or deleted, for example. */
+const WRITTEN: ReadonlySet<string> = new Set(["file_share", "me_message", "thread_broadcast"]);
 
 export const slackOperations = [
   operation({
@@ -156,8 +158,8 @@ export const slackOperations = [
       const event = part(body.event);
       const isMention =
         event.type === "app_mention" || (event.type === "message" && event.channel_type === "im");
-      // With a subtype, it is about another message: it was edited or deleted, or links in it were unfurled.
-      if (!isMention || event.bot_id !== undefined || event.subtype !== undefined) return null;
+      const isWritten = event.subtype === undefined || WRITTEN.has(text(event.subtype));
+      if (!isMention || event.bot_id !== undefined || !isWritten) return null;
       await answerMention(app, visit, { body, event, hash: hashOf(bytes) });
       return null;
     },
