@@ -5,6 +5,7 @@ import { drizzleOver } from "./drizzle-over.ts";
 import { StoreError } from "./faults.ts";
 import { waitUntilUnused } from "./in-use.ts";
 import { type MigrationTarget, migrate, type Runner } from "./migrate.ts";
+import { migrations } from "./migrations.ts";
 import { openChannel } from "./postgres-channel.ts";
 import { isLost, lacksPrivilege, PostgresClient } from "./postgres-driver.ts";
 import functions from "./postgres-functions.sql" with { type: "text" };
@@ -143,12 +144,19 @@ export const readOver = (reading: PostgresClient, steady = reading): ReadDb =>
     },
   });
 
+/** Weir's tables. The schema can have others, such as those of an extension. */
+const ownTables = (): string[] => [
+  "migrations",
+  "last_commits",
+  ...migrations.flatMap(({ sql }) => [...sql.matchAll(/CREATE TABLE (\w+)/g)].map(([, name = ""]) => name)),
+];
+
 /** Throws `unavailable` for a user that could not migrate the database. */
 async function checkPrivileges(client: PostgresClient): Promise<void> {
   const [row] = await client.simple(`SELECT current_schema() AS schema,
     has_schema_privilege(current_schema(), 'CREATE') AS creates,
-    (SELECT min(tablename) FROM pg_tables
-      WHERE schemaname = current_schema() AND NOT pg_has_role(tableowner, 'USAGE')) AS other`);
+    (SELECT min(tablename) FROM pg_tables WHERE schemaname = current_schema()
+      AND NOT pg_has_role(tableowner, 'USAGE') AND tablename IN ('${ownTables().join("', '")}')) AS other`);
   if (!row?.creates) throw lacksPrivilege(`it can't create tables in schema ${row?.schema}`);
   if (row.other !== null) throw lacksPrivilege(`it doesn't own table ${row.other}`);
 }

@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
 import { eq, sql } from "drizzle-orm";
 import postgres from "postgres";
+import { migrations } from "../../src/store/migrations.ts";
 import { glimpsePostgres } from "../../src/store/postgres.ts";
 import { insertInto } from "../../src/store/prepared.ts";
 import { openRemoteStore } from "../../src/store/store.ts";
@@ -343,6 +344,26 @@ test("the error of a user that can't create tables names the missing privilege",
   await run(`GRANT CREATE ON SCHEMA public TO ${user}`);
   expect(await check()).toMatchObject(sentence("it doesn't own table last_commits"));
   await owner.end();
+});
+
+test("a table that isn't Weir's may have another owner", async () => {
+  const { url, name } = await makeDatabase();
+  const user = `owner_of_${name}`;
+  const admin = postgres(url, { max: 1 });
+  await admin
+    .unsafe(`CREATE ROLE ${user} LOGIN PASSWORD 'x'; ALTER DATABASE ${name} OWNER TO ${user};
+      CREATE TABLE a_table_of_an_extension (id int)`)
+    .simple();
+  const own = url.replace(/\/\/[^@]*@/, `//${user}:x@`);
+  await (await openRemoteStore({ url: own, migrations })).close();
+  const glimpse = glimpsePostgres({ url: own });
+  await glimpse.tryWrite().finally(() => glimpse.close());
+  await admin.unsafe("ALTER TABLE users OWNER TO CURRENT_USER").simple();
+  const again = glimpsePostgres({ url: own });
+  expect(await thrownBy(() => again.tryWrite()).finally(() => again.close())).toMatchObject({
+    message: expect.stringContaining("it doesn't own table users"),
+  });
+  await admin.end();
 });
 
 test("parameters that the server would use as its settings are rejected by name", async () => {
