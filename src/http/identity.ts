@@ -151,7 +151,7 @@ async function byPat(app: App, token: string): Promise<Identity> {
     const noted = note(app, row.id, (db) =>
       db.update(accessTokens).set({ lastUsedAt: now }).where(eq(accessTokens.id, row.id)),
     );
-    if (row.lastUsedAt === null) await noted;
+    if (row.lastUsedAt === null) await briefly(app, noted);
   }
   return {
     carrier: "authorization",
@@ -178,7 +178,7 @@ async function byApiKey(app: App, key: string): Promise<Identity> {
     const noted = note(app, row.id, (db) =>
       db.update(apiKeys).set({ lastUsedAt: now }).where(eq(apiKeys.id, row.id)),
     );
-    if (row.lastUsedAt === null) await noted;
+    if (row.lastUsedAt === null) await briefly(app, noted);
   }
   return {
     carrier: "x-api-key",
@@ -232,7 +232,6 @@ const isStale = (app: App, at: string | null) =>
 /** Uses being stored, by credential, so that a burst of requests writes once. */
 const NOTING = slot(() => new Map<string, Promise<void>>());
 
-/** Only a first use is waited for: after it, a list must not show the credential as unused. */
 function note(app: App, id: string, update: (db: WriteDb) => PromiseLike<unknown>): Promise<void> {
   const noting = app.memory.of(NOTING);
   const current = noting.get(id);
@@ -243,6 +242,18 @@ function note(app: App, id: string, update: (db: WriteDb) => PromiseLike<unknown
     .finally(() => noting.delete(id));
   noting.set(id, noted);
   return noted;
+}
+
+const FIRST_USE_MS = 1_000;
+
+/**
+ * Waits for a first use to be stored: after it, a list must not show the credential as unused. Not for long, since other
+ * writes could take seconds.
+ */
+async function briefly(app: App, noted: Promise<void>): Promise<void> {
+  const done = new AbortController();
+  await Promise.race([noted, app.clock.limit(FIRST_USE_MS, done.signal)]);
+  done.abort();
 }
 
 const roleById = prepared((db: ReadDb) =>

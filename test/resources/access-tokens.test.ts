@@ -74,6 +74,17 @@ describe("creating an access token", () => {
     expect(items[0]).toMatchObject({ id: made.id, lastUsedAt: expect.any(String) });
   });
 
+  test("can be used first while writes have to wait", async () => {
+    await using app = await startApp({ engine: false });
+    const { token } = (await app.owner("POST", place, { name: "CI" })).body;
+    const held = Promise.withResolvers<void>();
+    const writing = app.app.store.write(() => held.promise);
+    const call = client(app.origin, { authorization: `Bearer ${token}` });
+    expect((await call("GET", "/api/v1/users/me")).status).toBe(200);
+    held.resolve();
+    await writing;
+  });
+
   test.each([
     [{}, "name"],
     [{ name: "" }, "name"],
