@@ -161,11 +161,15 @@ async function checkPrivileges(client: PostgresClient): Promise<void> {
   if (row.other !== null) throw lacksPrivilege(`it doesn't own table ${row.other}`);
 }
 
-/** Returns whether the server's commits wait for its disk. Throws `unavailable` for an old server or another encoding. */
+/**
+ * Returns whether the server's commits wait for its disk. Throws `unavailable` for an old server, and for a new database
+ * with another encoding. One that is in use stays usable.
+ */
 async function check(client: PostgresClient): Promise<{ waitsForDisk: boolean }> {
   const [row] = await client.simple(
     `SELECT current_setting('server_version_num')::int / 10000 AS version,
-      current_setting('synchronous_commit') AS waits, current_setting('server_encoding') AS encoding`,
+      current_setting('synchronous_commit') AS waits, current_setting('server_encoding') AS encoding,
+      to_regclass('migrations') IS NULL AS is_new`,
   );
   const version = Number(row?.version);
   if (version < OLDEST)
@@ -173,12 +177,12 @@ async function check(client: PostgresClient): Promise<{ waitsForDisk: boolean }>
       "unavailable",
       `The database server is PostgreSQL ${version}. Weir needs PostgreSQL ${OLDEST} or newer.`,
     );
-  if (row?.encoding !== "UTF8")
+  if (row?.is_new && row.encoding !== "UTF8")
     throw new AppError(
       "unavailable",
       `The database's encoding is ${row?.encoding}. Create it with ENCODING 'UTF8'.`,
     );
-  return { waitsForDisk: row.waits !== "off" };
+  return { waitsForDisk: row?.waits !== "off" };
 }
 
 /** Creates the functions that queries call, unless they exist in this version. */

@@ -310,7 +310,7 @@ test("defaults of the database for transactions and values change nothing", asyn
   await Promise.all([one.close(), other.close()]);
 });
 
-test("a database whose encoding isn't UTF8 is rejected", async () => {
+test("a new database whose encoding isn't UTF8 is rejected, while one in use still opens", async () => {
   const { sql: owner } = await sharedPostgres();
   const { name, url } = await makeDatabase();
   await owner.unsafe(`DROP DATABASE ${name}`);
@@ -319,6 +319,13 @@ test("a database whose encoding isn't UTF8 is rejected", async () => {
     code: "unavailable",
     message: "The database's encoding is LATIN1. Create it with ENCODING 'UTF8'.",
   });
+  const earlier = await makeDatabase();
+  await (await openRemoteStore({ url: earlier.url, migrations: MIGRATIONS })).close();
+  await owner.unsafe(
+    "UPDATE pg_database SET encoding = pg_char_to_encoding('SQL_ASCII') WHERE datname = $1",
+    [earlier.name],
+  );
+  await (await openRemoteStore({ url: earlier.url, migrations: MIGRATIONS })).close();
 });
 
 test("the error of a user that can't create tables names the missing privilege", async () => {
