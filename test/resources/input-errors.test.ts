@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
+import { eq } from "drizzle-orm";
+import { connections } from "../../src/resources/connections/table.ts";
 import { startApp } from "../support/app.ts";
 import { makeThread } from "../support/chat.ts";
 import { ACTIONS, AUTOMATIONS, branch, created, faultsOf, NOBODY } from "../support/work.ts";
@@ -79,5 +81,17 @@ test("an update reports what its kind or trigger rejects with the errors of its 
   expect(faultsOf(await app.owner("PATCH", "/api/v1/users/me/preferences", preferences))).toEqual([
     "body.locale string_type",
     "body.timezone timezone_unknown",
+  ]);
+});
+
+test("an update without settings is checked although this version doesn't support the provider", async () => {
+  const config = { host: "db.example.com", database: "shop" };
+  const shop = { name: "Old shop", provider: "postgres", config, credentials: { user: "weir" } };
+  const { id } = created(await app.owner("POST", CONNECTIONS, shop));
+  await app.app.store.write((db) =>
+    db.update(connections).set({ provider: "gone" }).where(eq(connections.id, id)),
+  );
+  expect(faultsOf(await app.owner("PATCH", `${CONNECTIONS}/${id}`, { name: "" }))).toEqual([
+    "body.name string_too_short",
   ]);
 });

@@ -102,6 +102,7 @@ export function patched(
 
 /** Returns the errors in the settings of an update that has others, if they can be read. */
 export async function updateFaults(ctx: Context, id: string, raw: JsonObject): Promise<Fault[]> {
+  if (raw.config === undefined && raw.credentials === undefined) return [];
   const { value, faults } = read(ConnectionPatch, raw, ["body"]);
   const [before] = await ctx.db.select().from(connections).where(mine(ctx, id));
   if (!before || faults.some(({ loc }) => loc[1] === "config" || loc[1] === "credentials")) return [];
