@@ -4,6 +4,7 @@ import { contextForRun } from "../context.ts";
 import type { Outcome } from "../queue/end.ts";
 import { finishRun, finishRuns, isSmall, type Leftover, type SmallEnd } from "../queue/finish.ts";
 import type { RunRow } from "../resources/runs/table.ts";
+import { isStoreAway } from "../store/faults.ts";
 import { toRunError } from "./failure.ts";
 
 /** Saves the outcomes of runs. */
@@ -68,6 +69,7 @@ export function openEndings(app: App, queued: (runId: string) => void): Endings 
       await finishRun(ctx, run, outcome, left, isItem);
     } catch (error) {
       if (outcome.status !== "completed" && !("wait" in outcome)) throw error;
+      if (isStoreAway(error)) throw error; // the run is retried: it didn't fail
       if (error instanceof AppError && error.code === "dataset_changed") throw error;
       app.log.report(error, { runId: run.id, at: "save the result of a run" });
       const known =

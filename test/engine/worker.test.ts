@@ -180,6 +180,29 @@ describe("a worker", () => {
     expect(ended.interruptCount).toBeGreaterThanOrEqual(1);
   });
 
+  test("retries a run whose success can't be saved while the database server is unreachable", async () => {
+    await using app = await startApp({ engine: false, hurry: 50 });
+    await using receiver = startReceiver();
+    const run = await start(app, request(receiver.url, { retry: { maxAttempts: 1 } }));
+    const { store } = app.app;
+    let failures = 0; // with other outcomes, and alone
+    const lossy: typeof store = Object.assign(Object.create(store), {
+      write: (work: Parameters<typeof store.write>[0]) =>
+        store.write(async (db, group) => {
+          const value = await work(db, group);
+          const [row] = await db.select().from(actionRuns).where(eq(actionRuns.id, run));
+          if (row?.status !== "completed" || failures === 2) return value;
+          failures++;
+          const cause = new ConnectionLost("gone");
+          throw new AppError("unavailable", "The server is unreachable.", { retryable: true, cause });
+        }),
+    });
+    const engine = await startEngine({ ...app.app, store: lossy });
+    expect(await runEnd(app.owner, run)).toMatchObject({ status: "completed", interruptCount: 1 });
+    expect(receiver.got).toHaveLength(2);
+    await engine.stop(0);
+  });
+
   test("resumes a run that it leased in a commit whose response was lost", async () => {
     await using app = await startApp({ engine: false, hurry: 50 });
     await using receiver = startReceiver();
