@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { deepTest } from "../support/scale.ts";
 import { openSeen, type Seen } from "../support/seen.ts";
 import {
+  ACTIONS,
   AUTOMATION_RUNS,
   AUTOMATIONS,
   branch,
@@ -71,6 +72,60 @@ test("long lines of a log wrap, and each is copied as one line", async () => {
   const lines = copied.split("\n").map((line) => line.replace(/^[0-9:.]{12} info {2}/, ""));
   expect(lines).toContain(`${LONG} ${LONG}`);
   expect(lines).toContain("a  gap");
+});
+
+/** Opens a running run whose log is streamed in these parts. */
+async function openLog(parts: readonly (readonly string[])[]) {
+  const { page, go, weir } = seen;
+  const source = "export default () => { for (;;); }";
+  const { id } = await makeAction(weir.owner, {
+    kind: "run_script",
+    name: "Followed",
+    definition: { source },
+  });
+  const run = created(await weir.owner("POST", `${ACTIONS}/${id}/run`, {}));
+  let seq = 0;
+  const event = (name: string, data: object) => {
+    const line = { seq: ++seq, timestamp: "2026-01-01T00:00:00.000Z", level: "info", ...data };
+    return `id: ${seq}\nevent: ${name}\ndata: ${JSON.stringify(line)}\n\n`;
+  };
+  const bodies = parts.map((part) => part.map((message) => event("log", { message })).join(""));
+  await page.unroute("**/stream");
+  await page.route("**/stream", (route) => {
+    const body = bodies.shift() ?? "";
+    const end = bodies.length === 0 ? event("end", {}) : "";
+    return route.fulfill({ contentType: "text/event-stream", body: body + end });
+  });
+  await go(`/runs/${run.id}`);
+  const log = page.getByRole("region", { name: "Log" });
+  await log.getByText("the end").waitFor();
+  return log;
+}
+
+/** Waits until the log shows its end. */
+const showsEnd = () =>
+  seen.page.waitForFunction(() => {
+    const box = document.querySelector("[aria-label=Log]");
+    return box && box.scrollTop > 1000 && box.scrollHeight - box.scrollTop - box.clientHeight < 2;
+  });
+
+test("the log of a run is followed to its end, however its lines wrap", async () => {
+  const { page } = seen;
+  const lines = Array.from({ length: 30 }, (_, at) => (at % 3 === 1 ? "many words ".repeat(300) : "few"));
+  const log = await openLog([lines, [...lines, "the end"]]);
+  await showsEnd();
+  await log.evaluate((box) => box.scrollTo({ top: 0 }));
+  await page.getByLabel("Search log").fill("few");
+  await page.getByText("40 of 61 lines").waitFor();
+  expect(await log.evaluate((box) => box.scrollTop)).toBe(0);
+  await page.unroute("**/stream");
+});
+
+deepTest("the end of a log is followed when its first lines are no longer shown", async () => {
+  const many = Array.from({ length: 10_000 }, (_, at) => `line ${at}`);
+  await openLog([many, [...many.slice(0, 20), "the end"]]);
+  await showsEnd();
+  await seen.page.unroute("**/stream");
 });
 
 test("a completed run offers to run its action as that is now, without what the run was given", async () => {

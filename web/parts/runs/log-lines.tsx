@@ -1,4 +1,4 @@
-import { memo, useEffect, useRef, useState } from "react";
+import { memo, useCallback, useEffect, useRef, useState } from "react";
 import type { LOG_LEVELS } from "../../../src/base/log.ts";
 import type { LogLine } from "../../calls.ts";
 import { t } from "../../texts/text.ts";
@@ -34,8 +34,8 @@ const clock = dateFormat({
 export function Log({ lines, isLive }: Props) {
   const [search, setSearch] = useState("");
   const [level, setLevel] = useState<string>("debug");
-  const [follows, setFollows] = useState(true);
-  const box = useRef<HTMLDivElement>(null);
+  const [wasLive] = useState(isLive);
+  const follows = useRef(wasLive);
   const wanted = search.toLowerCase();
   const least = LEVELS.indexOf(level as (typeof LEVELS)[number]);
   const shown = lines.filter(
@@ -43,9 +43,23 @@ export function Log({ lines, isLive }: Props) {
   );
   const count = shown.length;
   const last = shown.at(-1)?.seq;
+  const content = useRef<HTMLDivElement>(null);
+  const follow = useCallback(() => {
+    const box = content.current?.parentElement;
+    if (follows.current) box?.scrollTo({ top: box.scrollHeight });
+  }, []);
+  const isEmpty = count === 0;
+  // Lines that come into sight are laid out, which changes their height. The last lines arrive as the run ends.
   useEffect(() => {
-    if (isLive && follows && last !== undefined) box.current?.scrollTo({ top: box.current.scrollHeight });
-  }, [isLive, follows, last]);
+    if (!wasLive || isEmpty || !content.current) return;
+    const observer = new ResizeObserver(follow);
+    observer.observe(content.current);
+    return () => observer.disconnect();
+  }, [wasLive, isEmpty, follow]);
+  // Of the longest logs, new lines replace the first ones, which keeps the height.
+  useEffect(() => {
+    if (wasLive && last !== undefined) follow();
+  }, [wasLive, last, follow]);
 
   return (
     <div>
@@ -78,7 +92,7 @@ export function Log({ lines, isLive }: Props) {
               })}
         </span>
       </div>
-      {count === 0 ? (
+      {isEmpty ? (
         <p className="px-4 py-6 text-sm text-soft">
           {lines.length > 0
             ? t("No lines match")
@@ -88,18 +102,19 @@ export function Log({ lines, isLive }: Props) {
         </p>
       ) : (
         <section
-          ref={box}
           aria-label={t("Log")}
           // biome-ignore lint/a11y/noNoninteractiveTabindex: scrollable content must be focusable by keyboard
           tabIndex={0}
           className="max-h-90 overflow-y-auto font-mono text-xs leading-5 print:max-h-none"
-          onScroll={({ currentTarget: { scrollTop, clientHeight, scrollHeight } }) =>
-            setFollows(scrollTop + clientHeight >= scrollHeight - END_PX)
-          }
+          onScroll={({ currentTarget: { scrollTop, clientHeight, scrollHeight } }) => {
+            follows.current = scrollTop + clientHeight >= scrollHeight - END_PX;
+          }}
         >
-          {shown.map((line) => (
-            <Line key={line.seq} line={line} />
-          ))}
+          <div ref={content}>
+            {shown.map((line) => (
+              <Line key={line.seq} line={line} />
+            ))}
+          </div>
         </section>
       )}
     </div>
