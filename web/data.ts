@@ -148,6 +148,11 @@ export function useChange<K extends Call>(name: K, changing: Changing<K>) {
       inFlight.current.add(text);
       change.mutate(...sent);
     },
+    /** Forgets what is in flight too: its reply isn't shown anymore. */
+    reset: () => {
+      inFlight.current.clear();
+      change.reset();
+    },
   };
 }
 

@@ -224,6 +224,25 @@ test("a form that is submitted twice at once is sent once", async () => {
   await page.unroute("**/api/v1/{organizations/invitations,connections}");
 });
 
+test("settings can be tested again before an earlier test of the same settings has answered", async () => {
+  const { page, go } = seen;
+  let tests = 0;
+  await page.route("**/api/v1/connections/test", (route) => {
+    tests += 1; // the first one is never answered
+    if (tests > 1) return route.fulfill({ status: 503, json: { detail: "Too busy.", code: "busy" } });
+  });
+  await go("/connections/new?provider=postgres");
+  await field("Name").fill("Shop");
+  await field("Host").fill("shop.example");
+  await page.getByRole("button", { name: "Test", exact: true }).click();
+  await page.locator("button[aria-busy]").waitFor();
+  await field("Host").fill("other.example");
+  await field("Host").fill("shop.example");
+  await page.getByRole("button", { name: "Test", exact: true }).click();
+  await page.getByText("Too busy.").waitFor();
+  await page.unroute("**/api/v1/connections/test");
+});
+
 test("dialogs stay open on Escape while they send an email or restore a version", async () => {
   const { page, go, weir } = seen;
   const panel = { key: "one", title: "One", sql: "SELECT 1", x: 0, y: 0, width: 3, height: 3 };
