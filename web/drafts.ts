@@ -18,15 +18,18 @@ export const readDraft = (name: string): string | null => ofTab.get(keyOf(name))
 /** Keeps it in this tab until the user signs out, also after the session has ended. Null deletes it. */
 export const keepDraft = (name: string, text: string | null) => ofTab.set(keyOf(name), text);
 
-/** The user whose drafts are kept although someone else has signed in in another tab. */
-const OWNER = "weir.draft-owner";
+/** The users whose drafts are kept although someone else has signed in in another tab. */
+const OWNERS = "weir.draft-owners";
+const otherOwners = () =>
+  (ofTab.get(OWNERS) ?? "").split(" ").filter((id) => id !== "" && id !== shown().user);
+
 /** Shown after the reload. */
 const NOTICE = "weir.notice";
 
 /** Keeps the drafts of the user that this tab shows. Someone else has signed in in another tab. */
 export function leaveDrafts(): void {
   if (ofTab.get(NOTICE) !== null) return;
-  ofTab.set(OWNER, shown().user);
+  ofTab.set(OWNERS, [...otherOwners(), shown().user].join(" "));
   const texts = [
     t("Someone else has signed in in this browser."),
     t("Drafts in this tab are kept until their author signs in again."),
@@ -40,8 +43,9 @@ export function forgetDraftsOfOthers(): void {
   const notice = ofTab.get(NOTICE);
   if (notice !== null) notify(notice, "bad");
   ofTab.set(NOTICE, null);
-  if (ofTab.get(OWNER) === shown().user) ofTab.set(OWNER, null);
-  const kept = [prefix(), `${PREFIX}${ofTab.get(OWNER)}:`];
+  const owners = otherOwners();
+  ofTab.set(OWNERS, owners.join(" ") || null);
+  const kept = [prefix(), ...owners.map((id) => `${PREFIX}${id}:`)];
   ofTab.deleteAll(
     (key) => OLD.test(key) || (key.startsWith(PREFIX) && !kept.some((each) => key.startsWith(each))),
   );

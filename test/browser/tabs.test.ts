@@ -143,6 +143,7 @@ test("SQL that was typed is kept while someone else has signed in in another tab
   const { page, weir, go } = seen;
   const email = "dora@example.com";
   await invited(email, "admin");
+  await invited("eve@example.com", "admin");
   await signIn(page, weir.origin);
   const { id } = await makeAction(weir.owner, { name: "Half" });
   await go("/sql");
@@ -160,6 +161,9 @@ test("SQL that was typed is kept while someone else has signed in in another tab
     .waitFor();
   await go("/sql");
   await sqlField().getByText("SELECT 1 AS one").waitFor();
+  await signInElsewhere("eve@example.com");
+  await page.evaluate(() => window.dispatchEvent(new Event("focus")));
+  await page.getByRole("button", { name: "eve@example.com Admin" }).waitFor();
   await signInElsewhere("ada@example.com");
   await go("/sql");
   await sqlField().getByText("half of Ada").waitFor();
