@@ -94,10 +94,13 @@ export function leaveOrganization(): void {
   openOrganization(null);
 }
 
-/** Opens the home page of another organization, which discards everything read so far. */
+/**
+ * Opens the home page of another organization, which discards everything read so far. The URL names the organization
+ * in case the browser doesn't store it.
+ */
 export function switchTo(id: string): void {
   chooseOrganization(id);
-  location.assign(`${base}/`);
+  location.assign(`${base}/?organization=${id}`);
 }
 
 /**

@@ -225,6 +225,7 @@ test("SQL can be typed and run while the browser's storage is full", async () =>
 
 test("the page can be used while the browser's storage is blocked, and says so", async () => {
   const { weir } = seen;
+  created(await weir.owner("POST", "/api/v1/organizations", { name: "Epsilon" }));
   const browser = await openBrowser();
   const { page, context, faults } = await browser.open(weir.origin, { locale: "de-CH" });
   await context.addInitScript(() => {
@@ -241,6 +242,9 @@ test("the page can be used while the browser's storage is blocked, and says so",
   await page.getByRole("textbox", { name: "SQL" }).click();
   await page.keyboard.press("Control+Enter");
   await page.getByText("1 Zeile", { exact: true }).waitFor();
+  await page.getByRole("button", { name: "Acme", exact: true }).click();
+  await page.getByRole("menuitem", { name: "Epsilon" }).click();
+  await page.getByRole("button", { name: "Epsilon", exact: true }).waitFor();
   expect(faults).toEqual([]);
   await browser.close();
 });
