@@ -71,7 +71,7 @@ interface Given<P extends TObject, Q extends TObject, B extends TSchema> {
 }
 
 /** Input that is known to have errors. */
-export interface Further {
+interface Further {
   ctx: Context;
   visit: Visit;
   /** Not validated. */
