@@ -114,7 +114,11 @@ test("the log of a run is followed to its end, however its lines wrap", async ()
   const lines = Array.from({ length: 30 }, (_, at) => (at % 3 === 1 ? "many words ".repeat(300) : "few"));
   const log = await openLog([lines, [...lines, "the end"]]);
   await showsEnd();
-  await log.evaluate((box) => box.scrollTo({ top: 0 }));
+  await log.evaluate((box) => {
+    const scrolled = new Promise((resolve) => box.addEventListener("scroll", resolve, { once: true }));
+    box.scrollTo({ top: 0 });
+    return scrolled.then(() => undefined);
+  });
   await page.getByLabel("Search log").fill("few");
   await page.getByText("40 of 61 lines").waitFor();
   expect(await log.evaluate((box) => box.scrollTop)).toBe(0);
