@@ -1,4 +1,4 @@
-import { Fragment, type ReactNode, useEffect, useRef } from "react";
+import { Fragment, type ReactNode, useEffect, useLayoutEffect, useRef } from "react";
 
 const isNowhere = () => document.activeElement === document.body;
 
@@ -14,13 +14,15 @@ const focus = (field: HTMLElement | null) =>
  */
 export function Locked({ isOn, children }: { isOn: boolean; children: ReactNode }) {
   const last = useRef<HTMLElement>(null);
-  useEffect(() => {
+  // an effect after painting would miss keys that are typed before it
+  useLayoutEffect(() => {
     if (!isOn) {
       if (isNowhere()) focus(last.current);
       return;
     }
     const ignore = (event: KeyboardEvent) => {
-      if (!last.current || !isNowhere()) return;
+      const isThere = document.activeElement === last.current; // until the browser draws the fields as inert
+      if (!last.current || !(isNowhere() || isThere)) return;
       event.stopPropagation();
       if (event.key.length === 1) event.preventDefault(); // a space would scroll
     };
