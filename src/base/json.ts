@@ -34,20 +34,19 @@ export function parseJson(
   try {
     value = parse(text);
   } catch (error) {
-    throw invalid(loc, `${NO_JSON}${reason(error)}`, "json_invalid");
+    throw new NotJson(loc, error);
   }
   checkShape(text, loc);
   return value;
 }
 
-const NO_JSON = "Invalid JSON: ";
-
-/** Whether parsing failed because the text isn't JSON, rather than because of a limit or a duplicate key. */
-export const isNoJson = (error: unknown): boolean =>
-  error instanceof InvalidInput && error.faults.some(({ msg }) => msg.startsWith(NO_JSON));
-
-const reason = (error: unknown) =>
-  error instanceof Error ? error.message.replace(/^JSON Parse error: /, "") : "unreadable";
+/** Text that isn't JSON, as opposed to JSON over a limit or with a duplicate key. */
+export class NotJson extends InvalidInput {
+  constructor(loc: readonly string[], error: unknown) {
+    const reason = error instanceof Error ? error.message.replace(/^JSON Parse error: /, "") : "unreadable";
+    super([{ loc, msg: `Invalid JSON: ${reason}`, type: "json_invalid" }]);
+  }
+}
 
 /**
  * Parses JSON with at most `maxValues` values. Parses long text in slices, giving other requests their turns.
@@ -78,7 +77,7 @@ function refusal({ rule, what }: JsonRefused, loc: readonly string[], rules: Jso
   if (rule === "keys") return tooMany(loc, rule, MAX_KEYS);
   if (rule === "depth") return tooDeep(loc);
   if (rule === "key") return twice(loc, what);
-  return invalid(loc, `${NO_JSON}${reason(new Error(what))}`, "json_invalid");
+  return new NotJson(loc, new Error(what));
 }
 
 const HAS_AT_MOST = {

@@ -1,6 +1,6 @@
 import { invalid } from "../../base/errors.ts";
 import { charsetIn, charsetOf } from "../../base/http-message.ts";
-import { isNoJson, type Json, type JsonObject, parseJsonInSlices } from "../../base/json.ts";
+import { type Json, type JsonObject, NotJson, parseJsonInSlices } from "../../base/json.ts";
 import { partsIn } from "./parts.ts";
 
 /** Content of a request. */
@@ -40,7 +40,7 @@ async function jsonOrText(text: string): Promise<Json> {
   try {
     return await parseJsonInSlices(text);
   } catch (error) {
-    if (isNoJson(error)) return text;
+    if (error instanceof NotJson) return text;
     throw error;
   }
 }
