@@ -163,6 +163,8 @@ test("SQL that was typed is kept while someone else has signed in in another tab
   await page.evaluate(() => window.dispatchEvent(new Event("focus")));
   await page.getByRole("button", { name: "eve@example.com Admin" }).waitFor();
   await signInElsewhere("ada@example.com");
+  await page.evaluate(() => window.dispatchEvent(new Event("focus")));
+  await page.getByRole("button", { name: /^Ada Lovelace/ }).waitFor();
   await go("/sql");
   await sqlField().getByText("half of Ada").waitFor();
   expect((await weir.owner("GET", `${ACTIONS}/${id}`)).body.name).toBe("Half");
