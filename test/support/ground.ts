@@ -118,3 +118,35 @@ const OTHERWISE = /^WEIR_(DATABASE|LAKE|SECRET_KEY|DEFAULT_PLAN|ADMIN|OPERATORS|
 export const isAsGround = (dataFolder: string, env: Record<string, string>): boolean =>
   !Object.keys(env).some((name) => OTHERWISE.test(name)) &&
   (!existsSync(dataFolder) || readdirSync(dataFolder).length === 0);
+
+/**
+ * Fills a folder by `make`, or by copying what the first call of the run with that name has made, in a tenth of the
+ * time. Owners and modes stay.
+ */
+export async function inGround(name: string, folder: string, make: () => Promise<void>): Promise<void> {
+  const given = process.env[GROUND];
+  const kept = given === undefined ? null : join(given, name);
+  if (kept !== null && existsSync(kept)) return copy(kept, folder);
+  await make();
+  if (given === undefined || kept === null) return;
+  const aside = mkdtempSync(join(given, "aside-"));
+  await copy(folder, aside);
+  try {
+    renameSync(aside, kept);
+  } catch (error) {
+    if (!existsSync(kept)) throw error; // Otherwise, another file of the run was faster.
+    rmSync(aside, { recursive: true });
+  }
+}
+
+async function copy(from: string, to: string): Promise<void> {
+  mkdirSync(to, { recursive: true });
+  await succeed(["cp", "-a", `${from}/.`, to]);
+}
+
+/** Throws the errors that a command printed if it fails. */
+export async function succeed(command: readonly string[]): Promise<void> {
+  const run = Bun.spawn([...command], { stdio: ["ignore", "ignore", "pipe"] });
+  const errors = await new Response(run.stderr).text();
+  if ((await run.exited) !== 0) throw new Error(`${command[0]} failed: ${errors}`);
+}

