@@ -1,7 +1,7 @@
 /**
- * Compiles the single executable: `bun scripts/build.ts [--target linux-arm64] [entry] [outfile]`,
+ * Compiles the single executable: `bun scripts/build.ts [--target linux-arm64] [--quick] [entry] [outfile]`,
  * by default src/main.ts to dist/weir for this machine, or to dist/weir-TARGET for another.
- * The same source produces the same bytes.
+ * The same source produces the same bytes. `--quick` is for tests: it takes half the time, for a larger executable.
  *
  * `WEIR_RELEASE_PUBLIC_KEY` names the file with the public key for releases that `weir upgrade` accepts. Default:
  * scripts/release.pub, if it exists. `WEIR_COMMIT` is the commit, for builds outside of a repository.
@@ -27,7 +27,7 @@ try {
 async function build(): Promise<void> {
   const { values: flags, positionals } = parseArgs({
     allowPositionals: true,
-    options: { target: { type: "string" } },
+    options: { target: { type: "string" }, quick: { type: "boolean", default: false } },
   });
   requireBun();
   // The bundler reads it, so a different value would produce a different page.
@@ -45,6 +45,7 @@ async function build(): Promise<void> {
     outfile,
     commit: process.env.WEIR_COMMIT ?? commitOf(),
     releaseKey: releaseKey(),
+    isQuick: flags.quick,
   });
   const found = platformOf(outfile);
   if (found !== target) throw new Error(`${out} is for ${found ?? "no machine"}, not for ${target}.`);

@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { bunComponent, type Component, componentsOf, ownComponent, packageOf } from "./components.ts";
+import { quick, small } from "./compressed.ts";
 import { keepWeb } from "./kept-web.ts";
 import { buildManual } from "./manual.ts";
 import {
@@ -30,11 +31,14 @@ interface BundleOptions {
   commit: string | undefined;
   /** SPKI in base64. */
   releaseKey: string | undefined;
+  /** Spends less time on compression. */
+  isQuick: boolean;
 }
 
 /** Bundles everything, including the page, and returns what is included. Throws if the build fails. */
 export async function bundle(options: BundleOptions): Promise<Component[]> {
   const { target, entry, outfile, commit, releaseKey } = options;
+  const by = options.isQuick ? quick : small;
   const { executablePath, packages, duckdb } = await partsFor(target);
   const folders = new Set<string>();
   const native = join(packages, "@duckdb", `node-bindings-${duckdb}`);
@@ -97,12 +101,12 @@ export async function bundle(options: BundleOptions): Promise<Component[]> {
       plugins: [
         note,
         noOtherNative,
-        embedWeb(webFiles),
-        embedManual(buildManual()),
+        embedWeb(webFiles, by),
+        embedManual(buildManual(), by),
         workerAddresses,
         fillTables,
         carryLicenses(list),
-        duckdbNative(duckdb, packages),
+        duckdbNative(duckdb, packages, by),
       ],
     });
     for (const line of built.logs) console.error(line);

@@ -6,19 +6,26 @@ import { brotliCompressSync, constants, zstdCompressSync } from "node:zlib";
 /** Compressed files for the next build. Deleted with the packages. */
 const CACHE = join(import.meta.dir, "..", "node_modules", ".cache", "weir");
 
+export interface Compression {
+  zstd(bytes: Uint8Array): Uint8Array;
+  brotli(bytes: Uint8Array): Uint8Array;
+}
+
+const compression = (level: number, quality: number): Compression => ({
+  zstd: (bytes) =>
+    kept(`zstd-${level}`, bytes, () =>
+      zstdCompressSync(bytes, { params: { [constants.ZSTD_c_compressionLevel]: level } }),
+    ),
+  brotli: (bytes) =>
+    kept(`brotli-${quality}`, bytes, () =>
+      brotliCompressSync(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: quality } }),
+    ),
+});
+
 /** 70 MB become 20; higher levels add ten seconds to the build for one or two MB more. */
-const ZSTD_LEVEL = 9;
-const BROTLI_QUALITY = constants.BROTLI_MAX_QUALITY;
-
-export const zstd = (bytes: Uint8Array): Uint8Array =>
-  kept(`zstd-${ZSTD_LEVEL}`, bytes, () =>
-    zstdCompressSync(bytes, { params: { [constants.ZSTD_c_compressionLevel]: ZSTD_LEVEL } }),
-  );
-
-export const brotli = (bytes: Uint8Array): Uint8Array =>
-  kept(`brotli-${BROTLI_QUALITY}`, bytes, () =>
-    brotliCompressSync(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: BROTLI_QUALITY } }),
-  );
+export const small = compression(9, constants.BROTLI_MAX_QUALITY);
+/** For tests: takes a second of CPU time instead of ten, for 5 MB more. */
+export const quick = compression(1, 5);
 
 /** Compressed by `compress`, or cached by an earlier build with the same Bun. */
 function kept(way: string, bytes: Uint8Array, compress: () => Uint8Array): Uint8Array {

@@ -2,11 +2,10 @@ import { createHash } from "node:crypto";
 import { basename, dirname, join, relative } from "node:path";
 import { zstdCompressSync } from "node:zlib";
 import type { BunPlugin, PluginBuilder } from "bun";
-import { brotli, zstd } from "./compressed.ts";
+import type { Compression } from "./compressed.ts";
 import type { BuiltFile } from "./web.ts";
 
 const project = join(import.meta.dir, "..");
-const modules = join(project, "node_modules");
 
 const LIBRARY: Readonly<Record<string, string>> = {
   darwin: "libduckdb.dylib",
@@ -17,7 +16,7 @@ const LIBRARY: Readonly<Record<string, string>> = {
  * Embeds DuckDB's library and its Node module, both of `platform` (`linux-x64`) from `packages`, compressed.
  * Its own loader chooses a package by a name that is computed at run time, which a compiled file can't resolve.
  */
-export const duckdbNative = (platform: string, packages = modules): BunPlugin => ({
+export const duckdbNative = (platform: string, packages: string, { zstd }: Compression): BunPlugin => ({
   name: "duckdb-native",
   setup(build) {
     const home = join(packages, "@duckdb", `node-bindings-${platform}`);
@@ -62,12 +61,12 @@ function carryFiles(build: PluginBuilder, scheme: string, read: (name: string) =
 }
 
 /** Embeds the admin page: replaces src/http/web.embed.ts with a module that contains `files`. */
-export const embedWeb = (files: readonly BuiltFile[]): BunPlugin =>
-  embedFiles("embed-web", /[\\/]src[\\/]http[\\/]web\.embed\.ts$/, "openWebFiles", files);
+export const embedWeb = (files: readonly BuiltFile[], by: Compression): BunPlugin =>
+  embedFiles("embed-web", /[\\/]src[\\/]http[\\/]web\.embed\.ts$/, "openWebFiles", files, by);
 
 /** Embeds the documents in the same way, replacing src/http/manual.embed.ts. */
-export const embedManual = (files: readonly BuiltFile[]): BunPlugin =>
-  embedFiles("embed-manual", /[\\/]src[\\/]http[\\/]manual\.embed\.ts$/, "openManualFiles", files);
+export const embedManual = (files: readonly BuiltFile[], by: Compression): BunPlugin =>
+  embedFiles("embed-manual", /[\\/]src[\\/]http[\\/]manual\.embed\.ts$/, "openManualFiles", files, by);
 
 /** Replaces the module at `filter` with one whose function `opens` returns `files`, each raw and compressed. */
 const embedFiles = (
@@ -75,6 +74,7 @@ const embedFiles = (
   filter: RegExp,
   opens: string,
   files: readonly BuiltFile[],
+  { brotli }: Compression,
 ): BunPlugin => ({
   name: scheme,
   setup(build) {

@@ -185,7 +185,7 @@ export async function holds(sentence: string, ...command: string[]): Promise<boo
 if (import.meta.main) {
   const given = process.argv.slice(2);
   const types = given.includes("--no-types") ? true : holds("The type check failed.", "scripts/types.ts");
-  const isBuilt = await holds("The executable could not be built.", "scripts/build.ts");
+  const isBuilt = await holds("The executable could not be built.", "scripts/build.ts", "--quick");
   const paths = given.filter((word) => !word.startsWith("--"));
   const first = await runTests(paths, {
     workers: WORKERS,

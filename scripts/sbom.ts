@@ -14,7 +14,7 @@ const root = resolve(import.meta.dir, "..");
 /** Everything included on that machine, Weir first. */
 export async function carriedOn(target: TargetName): Promise<Component[]> {
   requireBun();
-  const nothing = { commit: undefined, releaseKey: undefined };
+  const nothing = { commit: undefined, releaseKey: undefined, isQuick: true };
   return bundle({ target, entry: "src/main.ts", outfile: null, ...nothing });
 }
 
