@@ -95,15 +95,6 @@ export function leaveOrganization(): void {
 }
 
 /**
- * Opens the home page of another organization, which discards everything read so far. The URL names the organization
- * in case the browser doesn't store it.
- */
-export function switchTo(id: string): void {
-  chooseOrganization(id);
-  location.assign(`${base}/?organization=${id}`);
-}
-
-/**
  * `ended`: the session has ended. `old`: the last sign-in is too long ago for this request. `other`: someone else has
  * signed in in this browser.
  */

@@ -1,4 +1,4 @@
-import type { UseQueryResult } from "@tanstack/react-query";
+import { type UseQueryResult, useQuery } from "@tanstack/react-query";
 import { useEffect, useMemo, useRef, useState } from "react";
 import { Route, Router, Switch, useLocation } from "wouter";
 import {
@@ -6,6 +6,7 @@ import {
   hasOrganization,
   leaveOrganization,
   type SessionFault,
+  shown,
   showUser,
   whenSignedOut,
 } from "./api.ts";
@@ -14,7 +15,7 @@ import type { Reply } from "./calls.ts";
 import { useApi } from "./data.ts";
 import { forgetDraftsOfOthers, leaveDrafts } from "./drafts.ts";
 import { Frame } from "./frame.tsx";
-import { linkTo } from "./linked.ts";
+import { followLink, linkTo, useNamedLocation } from "./linked.ts";
 import { startLive } from "./live.ts";
 import { SignIn } from "./parts/account/sign-in.tsx";
 import { setRegion } from "./parts/base/formats.ts";
@@ -52,9 +53,20 @@ export function App() {
   const [, token] = SHARED.exec(location.pathname.slice(base.length)) ?? [];
   if (token) return <Later of={sharedDashboard} props={{ token }} />;
   const [, organization, path] = FORM.exec(location.pathname.slice(base.length)) ?? [];
-  if (!organization || !path) return <Signed />;
+  if (!organization || !path) return <Linked />;
   const props = { organization: decodeURIComponent(organization), path: decodeURIComponent(path) };
   return <Later of={formPage} props={props} />;
+}
+
+/** Shows nothing in another organization than the one that the link names. */
+function Linked() {
+  const link = useQuery({
+    queryKey: ["link"],
+    queryFn: () => followLink().then(() => null),
+    staleTime: "static",
+  });
+  if (link.isSuccess) return <Signed />;
+  return link.error ? <Failed error={link.error} again={() => void link.refetch()} /> : <Loading />;
 }
 
 /**
@@ -83,7 +95,8 @@ function useOtherUser(
 function useHrefs(isIn: boolean) {
   const found = useApi("GET /api/v1/users/me/memberships", {}, { isFixed: true, enabled: isIn });
   const items = found.data?.items ?? [];
-  const here = items.length > 1 && items.find(({ isCurrent }) => isCurrent)?.organization.id;
+  const current = items.find(({ isCurrent }) => isCurrent)?.organization.id;
+  const here = found.isError ? shown().organization : items.length > 1 && current;
   return useMemo(() => (here ? { hrefs: (href: string) => linkTo(href, here) } : {}), [here]);
 }
 
@@ -121,7 +134,7 @@ function Signed() {
   forgetDraftsOfOthers();
   setRegion(me.data);
   return (
-    <Router base={base} aroundNav={askFirst} {...hrefs}>
+    <Router base={base} hook={useNamedLocation} aroundNav={askFirst} {...hrefs}>
       <Frame>
         <Boundary key={at}>
           <Switch>

@@ -16,11 +16,12 @@ import {
 } from "lucide-react";
 import { type ReactNode, useEffect, useRef, useState } from "react";
 import { Link, useLocation } from "wouter";
-import { call, chooseOrganization, keepOrganization, switchTo } from "./api.ts";
+import { call, chooseOrganization, keepOrganization } from "./api.ts";
 import { type Area, areasFor } from "./areas.ts";
 import { base } from "./base.ts";
 import { client, useApi, useInstallation, useMe } from "./data.ts";
 import { useKeys } from "./keys.ts";
+import { noteOrganization, switchTo } from "./linked.ts";
 import { useLink } from "./live.ts";
 import { IconButton } from "./parts/base/button.tsx";
 import { keyNames } from "./parts/base/key-names.ts";
@@ -232,7 +233,9 @@ function Switcher() {
   const [, go] = useLocation();
   const shown = current?.organization.id;
   useEffect(() => {
-    if (shown) keepOrganization(shown);
+    if (!shown) return;
+    keepOrganization(shown);
+    noteOrganization();
   }, [shown]);
   return (
     <Menu

@@ -4,7 +4,6 @@ import { App } from "./app.tsx";
 import { base } from "./base.ts";
 import { client } from "./data.ts";
 import { loadFonts } from "./fonts.ts";
-import { followLink } from "./linked.ts";
 import { fetchPages } from "./routes.tsx";
 import { loadTexts } from "./texts/text.ts";
 import { applyTheme } from "./theme.ts";
@@ -20,7 +19,6 @@ if (box && isBelow) void draw(box);
 async function draw(page: HTMLElement) {
   await loadTexts(); // before any page is evaluated
   fetchPages(location.pathname.slice(base.length) || "/");
-  await followLink();
   createRoot(page).render(
     <QueryClientProvider client={client}>
       <App />

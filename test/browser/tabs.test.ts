@@ -65,6 +65,44 @@ test("a link that is opened in a new tab shows the organization of its page", as
   await page.waitForURL((url) => url.pathname === "/actions" && url.search === "");
 });
 
+test("a link to another organization that can't be opened yet says so instead of showing the current one", async () => {
+  const { page, weir, go } = seen;
+  const { id } = created(await weir.owner("POST", "/api/v1/organizations", { name: "Zeta" }));
+  await go("/");
+  await switcher(page, "Acme").waitFor();
+  const memberships = "**/users/me/memberships";
+  await page.route(memberships, (route) => route.fulfill({ status: 503, json: { detail: "Busy." } }));
+  await go(`/actions?organization=${id}`);
+  await page.getByText("Busy.").waitFor();
+  expect(await switcher(page, "Acme").count()).toBe(0);
+  await page.unroute(memberships);
+  await page.getByRole("button", { name: "Try again" }).click();
+  await switcher(page, "Zeta").waitFor();
+  await go(`/?organization=${weir.ids.organizationId}`);
+  await switcher(page, "Acme").waitFor();
+});
+
+test("going back and forward shows each page in the organization that it was opened in", async () => {
+  const { page, weir, heading, go } = seen;
+  created(await weir.owner("POST", "/api/v1/organizations", { name: "Iota" }));
+  const { id } = await makeAction(weir.owner, { name: "Only in Acme" });
+  await go(`/actions/${id}`);
+  await heading("Only in Acme");
+  await page.getByRole("link", { name: "Runs", exact: true }).first().click();
+  await page.getByRole("button", { name: "Acme", exact: true }).click();
+  await page.getByRole("menuitem", { name: "Iota" }).click();
+  await switcher(page, "Iota").waitFor();
+  await page.getByRole("link", { name: "Bundles", exact: true }).click();
+  await page.evaluate(() => history.go(-3));
+  await heading("Only in Acme");
+  await switcher(page, "Acme").waitFor();
+  await page.evaluate(() => history.go(3));
+  await switcher(page, "Iota").waitFor();
+  expect(new URL(page.url()).pathname).toBe("/bundles");
+  await go(`/?organization=${weir.ids.organizationId}`);
+  await switcher(page, "Acme").waitFor();
+});
+
 /** Signs someone in in another tab of the same browser. */
 async function signInElsewhere(email: string) {
   const other = await seen.context.newPage();

@@ -1,7 +1,7 @@
 import { Plus } from "lucide-react";
 import { useSearchParams } from "wouter";
-import { switchTo } from "../api.ts";
 import { useApi, useInstallation, useMay, useMe } from "../data.ts";
+import { switchTo } from "../linked.ts";
 import { Button } from "../parts/base/button.tsx";
 import { Mono } from "../parts/base/copy.tsx";
 import { Facts, PageHead, Section, Shown } from "../parts/base/page.tsx";

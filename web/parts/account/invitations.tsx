@@ -1,7 +1,8 @@
 import { Check, X } from "lucide-react";
-import { ApiError, switchTo } from "../../api.ts";
+import { ApiError } from "../../api.ts";
 import type { Reply, Role } from "../../calls.ts";
 import { useApi, useChange } from "../../data.ts";
+import { switchTo } from "../../linked.ts";
 import { t } from "../../texts/text.ts";
 import { Button } from "../base/button.tsx";
 import { Failed, Loading } from "../base/page.tsx";

@@ -1,7 +1,7 @@
 import { useState } from "react";
-import { switchTo } from "../../api.ts";
 import type { Reply } from "../../calls.ts";
 import { useChange } from "../../data.ts";
+import { switchTo } from "../../linked.ts";
 import { t } from "../../texts/text.ts";
 import { Check } from "../base/fields.tsx";
 import { TextField } from "../base/labelled.tsx";
