@@ -25,6 +25,7 @@ import { notify, Toasts } from "./parts/base/toast.tsx";
 import { askFirst, Leaving } from "./parts/base/unsaved.tsx";
 import { Boundary } from "./parts/layout/boundary.tsx";
 import { NOWHERE, PageOf, ROUTES } from "./routes.tsx";
+import { whenSignedOutElsewhere } from "./sign-out.ts";
 import { whenNotStored } from "./storage.ts";
 import { followLocale } from "./texts/language.ts";
 import { t } from "./texts/text.ts";
@@ -100,20 +101,29 @@ function useHrefs(isIn: boolean) {
   return useMemo(() => (here ? { hrefs: (href: string) => linkTo(href, here) } : {}), [here]);
 }
 
-function Signed() {
-  const [at] = useLocation();
-  const [fault, setFault] = useState<SessionFault | null>(null);
-  const isSignedOut = fault === "ended";
-  /** Checked once, so that a later change of locale doesn't reload a page in use. */
-  const isReopening = useRef<boolean>(null);
+/** What is wrong with the session. `left`: the user has signed out in another tab, and nothing of them is shown. */
+function useFault() {
+  const [fault, setFault] = useState<SessionFault | "left" | null>(null);
+  const hasLeft = fault === "left";
   useEffect(
     () =>
       whenSignedOut((next) => {
-        if (next === "other") leaveDrafts();
+        if (hasLeft && next === "ended") return;
+        if (!hasLeft && next === "other") leaveDrafts();
         setFault(next);
       }),
-    [],
+    [hasLeft],
   );
+  useEffect(() => whenSignedOutElsewhere(() => setFault("left")), []);
+  return [fault, () => setFault(null)] as const;
+}
+
+function Signed() {
+  const [at] = useLocation();
+  const [fault, onDone] = useFault();
+  const isSignedOut = fault === "ended" || fault === "left";
+  /** Checked once, so that a later change of locale doesn't reload a page in use. */
+  const isReopening = useRef<boolean>(null);
   const me = useApi("GET /api/v1/users/me", {}, { isFixed: true });
   const isIn = me.data !== undefined;
   const isOther = useOtherUser(me, fault === "other");
@@ -135,30 +145,32 @@ function Signed() {
   setRegion(me.data);
   return (
     <Router base={base} hook={useNamedLocation} aroundNav={askFirst} {...hrefs}>
-      <Frame>
-        <Boundary key={at}>
-          <Switch>
-            {ROUTES.map((route) => (
-              <Route key={route.path} path={route.path}>
-                {(params) => (
-                  <PageOf
-                    key={Object.values(params).join("/")}
-                    route={route}
-                    params={params as Record<string, string>}
-                  />
-                )}
+      <div hidden={fault === "left"}>
+        <Frame>
+          <Boundary key={at}>
+            <Switch>
+              {ROUTES.map((route) => (
+                <Route key={route.path} path={route.path}>
+                  {(params) => (
+                    <PageOf
+                      key={Object.values(params).join("/")}
+                      route={route}
+                      params={params as Record<string, string>}
+                    />
+                  )}
+                </Route>
+              ))}
+              <Route>
+                <PageOf route={NOWHERE} params={{}} />
               </Route>
-            ))}
-            <Route>
-              <PageOf route={NOWHERE} params={{}} />
-            </Route>
-          </Switch>
-        </Boundary>
-      </Frame>
+            </Switch>
+          </Boundary>
+        </Frame>
+      </div>
       <Toasts />
       <Leaving />
-      {isSignedOut && <SignIn email={me.data.email} onDone={() => setFault(null)} />}
-      {fault === "old" && <Later of={prove} props={{ onDone: () => setFault(null) }} waiting={null} />}
+      {isSignedOut && <SignIn email={me.data.email} onDone={onDone} />}
+      {fault === "old" && <Later of={prove} props={{ onDone }} waiting={null} />}
     </Router>
   );
 }

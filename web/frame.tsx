@@ -16,10 +16,10 @@ import {
 } from "lucide-react";
 import { type ReactNode, useEffect, useRef, useState } from "react";
 import { Link, useLocation } from "wouter";
-import { call, chooseOrganization, keepOrganization } from "./api.ts";
+import { keepOrganization } from "./api.ts";
 import { type Area, areasFor } from "./areas.ts";
 import { base } from "./base.ts";
-import { client, useApi, useInstallation, useMe } from "./data.ts";
+import { useApi, useInstallation, useMe } from "./data.ts";
 import { useKeys } from "./keys.ts";
 import { noteOrganization, switchTo } from "./linked.ts";
 import { useLink } from "./live.ts";
@@ -30,8 +30,7 @@ import { Menu } from "./parts/base/menu.tsx";
 import { roleName } from "./parts/base/role-name.ts";
 import { counted } from "./parts/base/time.tsx";
 import { Palette } from "./parts/palette/palette.tsx";
-import { forgetHistory } from "./parts/sql/history.ts";
-import { ofTab } from "./storage.ts";
+import { signOut } from "./sign-out.ts";
 import { once, t } from "./texts/text.ts";
 import { chooseTheme, type Theme, useTheme } from "./theme.ts";
 
@@ -281,15 +280,6 @@ const themes = once((): readonly (readonly [theme: Theme, name: string, icon: ty
   ["dark", t("Dark"), Moon],
   ["system", t("System"), SunMoon],
 ]);
-
-async function signOut(): Promise<void> {
-  await call("POST /api/v1/auth/logout", {}).catch(() => undefined); // without a session, there is nothing to end
-  chooseOrganization(null);
-  ofTab.deleteAll(() => true); // drafts and statements must not be left for the next user
-  forgetHistory();
-  client.clear();
-  location.assign(`${base}/login`);
-}
 
 function Person({ onKeys }: { onKeys: () => void }) {
   const { user, role } = useMe();

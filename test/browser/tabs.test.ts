@@ -208,6 +208,38 @@ test("SQL that was typed is kept while someone else has signed in in another tab
   expect((await weir.owner("GET", `${ACTIONS}/${id}`)).body.name).toBe("Half");
 });
 
+test("signing out in another tab deletes and hides what was typed, until its author signs in again", async () => {
+  const { page, context, weir, go } = seen;
+  await signIn(page, weir.origin);
+  await go("/sql");
+  await writeSql("SELECT 'left by Ada'");
+  await page.getByRole("link", { name: "Actions", exact: true }).click();
+  await page.getByRole("link", { name: "Half" }).click();
+  const name = page.getByRole("textbox", { name: "Name", exact: true });
+  await name.fill("Half a name");
+  const other = await context.newPage();
+  await other.goto(`${weir.origin}/`);
+  const signOut = async () => {
+    await other.getByRole("button", { name: /^Ada Lovelace/ }).click();
+    await other.getByRole("menuitem", { name: "Sign out" }).click();
+  };
+  await other.route("**/auth/logout", (route) => route.fulfill({ status: 503, json: { detail: "Busy." } }));
+  await signOut();
+  await other.getByText("Busy.").waitFor();
+  await other.unroute("**/auth/logout");
+  await signOut();
+  await page.getByText("Your session has ended").waitFor();
+  await other.close();
+  expect(await stored()).not.toContain("left by Ada");
+  expect(await name.isVisible()).toBe(false);
+  await page.getByRole("link", { name: "Sign in as someone else" }).waitFor();
+  await page.getByLabel("Password").fill(PASSWORD);
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await name.waitFor();
+  expect(await name.inputValue()).toBe("Half a name");
+  await page.getByRole("textbox", { name: "Name", exact: true }).fill("Half");
+});
+
 test("SQL that was typed stays in its organization", async () => {
   const { page, weir, go } = seen;
   await signIn(page, weir.origin);

@@ -1,7 +1,7 @@
 import { Trash2 } from "lucide-react";
 import { useState } from "react";
-import { base } from "../../base.ts";
 import { useChange, useMe } from "../../data.ts";
+import { leaveNothing } from "../../sign-out.ts";
 import { t } from "../../texts/text.ts";
 import { Button } from "../base/button.tsx";
 import { FileButton } from "../base/file-button.tsx";
@@ -49,7 +49,7 @@ function Erase({ email, onClose }: { email: string; onClose: () => void }) {
   const erase = useChange("DELETE /api/v1/users/me", {
     touches: [],
     tellsErrors: false,
-    onDone: () => location.assign(`${base}/login`),
+    onDone: leaveNothing,
   });
   return (
     <FormDialog

@@ -70,6 +70,11 @@ export function SignIn({ email, onDone }: { email: string; onDone: () => void })
             </button>
           </p>
         )}
+        <p className="text-soft">
+          <a href={`${base}/login`} className="text-accent underline">
+            {t("Sign in as someone else")}
+          </a>
+        </p>
       </form>
     </Dialog>
   );
