@@ -78,6 +78,19 @@ test("a query with parameters runs, is charted, saved with its chart, and opened
   expect(await seen.alsoDarkAndNarrow("/sql")).toEqual([]);
 });
 
+test("SQL is completed with tables that couldn't be read at first", async () => {
+  const { page, weir, go, write } = seen;
+  const upload = "/api/v1/datasets/raw/orders_of_2026/upload?format=csv";
+  expect((await weir.owner("PUT", upload, "id\n1\n", { "content-type": "text/csv" })).status).toBe(201);
+  const first = (url: URL) => url.pathname.endsWith("/datasets") && !url.searchParams.has("q");
+  await page.route(first, (route) => route.fulfill({ status: 503, json: { detail: "Busy." } }));
+  await go("/sql");
+  await write("SQL", "SELECT * FROM ");
+  await page.keyboard.type("raw.ord");
+  await page.locator(".cm-tooltip-autocomplete").getByText("raw.orders_of_2026", { exact: true }).waitFor();
+  await page.unroute(first);
+});
+
 test("a number typed for a parameter is compared as that number", async () => {
   const { page, weir, go, heading, write } = seen;
   await go("/sql");

@@ -11,9 +11,15 @@ export const tableName = (layer: string, dataset: string, table: string): string
  * Columns of the lake's tables by their name in SQL: `raw.shop__orders`,
  * or `raw.orders` if the table has the dataset's name.
  */
-export type Tables = Readonly<Record<string, readonly string[]>>;
+type Columns = Readonly<Record<string, readonly string[]>>;
 
-export const tablesOf = (datasets: readonly Dataset[]): Tables =>
+export interface Tables {
+  readonly columns: Columns;
+  /** Whether there are no others. */
+  readonly isWhole: boolean;
+}
+
+export const columnsOf = (datasets: readonly Dataset[]): Columns =>
   Object.fromEntries(
     datasets.flatMap(({ layer, dataset, tables }) =>
       tables.map(({ name, columns }) => [

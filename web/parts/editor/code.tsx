@@ -1,5 +1,6 @@
 import { useContext } from "react";
 import { Later, part } from "../base/later.tsx";
+import type { Tables } from "../base/table-name.ts";
 import { InputPaths, TemplatePaths } from "./template-paths.ts";
 
 export interface CodeProps {
@@ -7,8 +8,8 @@ export interface CodeProps {
   onChange: (value: string) => void;
   language: "json" | "sql" | "markdown" | "typescript";
   label: string;
-  /** For SQL: columns by table, as `layer.table`. */
-  tables?: Readonly<Record<string, readonly string[]>>;
+  /** Tables that SQL is completed with. */
+  tables?: Tables;
   /** Ctrl-Enter. */
   onSubmit?: () => void;
   minHeight?: number;

@@ -51,7 +51,7 @@ const colours = HighlightStyle.define([
   { tag: [tags.comment, tags.lineComment, tags.blockComment], color: "var(--faint)", fontStyle: "italic" },
 ]);
 
-const grammarOf = (language: CodeProps["language"], tables: CodeProps["tables"] = {}) =>
+const grammarOf = (language: CodeProps["language"], tables?: CodeProps["tables"]) =>
   language === "json"
     ? json()
     : language === "markdown"
@@ -61,7 +61,9 @@ const grammarOf = (language: CodeProps["language"], tables: CodeProps["tables"] 
         : sql({
             dialect: StandardSQL,
             upperCaseKeywords: true,
-            schema: Object.fromEntries(Object.entries(tables).map(([name, columns]) => [name, [...columns]])),
+            schema: Object.fromEntries(
+              Object.entries(tables?.columns ?? {}).map(([name, columns]) => [name, [...columns]]),
+            ),
           });
 
 interface EditorProps extends CodeProps {

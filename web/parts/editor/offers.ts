@@ -2,7 +2,7 @@ import { EditorState, type Extension } from "@codemirror/state";
 import { call } from "../../api.ts";
 import { t } from "../../texts/text.ts";
 import { plural } from "../base/plural.ts";
-import { MOST_DATASETS, type Tables, tablesOf } from "../base/table-name.ts";
+import { columnsOf, MOST_DATASETS, type Tables } from "../base/table-name.ts";
 import type { CodeProps } from "./code.tsx";
 import { openTemplate, type TemplatePath } from "./template-paths.ts";
 
@@ -50,11 +50,11 @@ const WEIR = [
 const IN_WORD = /^[\w:.-]*$/;
 
 /** Tables whose dataset has the typed name: `raw.sho`, `raw.shop__orders.na`. */
-async function searchTables(word: string): Promise<Tables> {
+async function searchTables(word: string): Promise<Tables["columns"]> {
   const [first = "", second = first] = word.split(".");
   const query = { q: second.split("__")[0] ?? "", limit: MOST_DATASETS };
   return call("GET /api/v1/datasets", { query }).then(
-    ({ datasets }) => tablesOf(datasets),
+    ({ datasets }) => columnsOf(datasets),
     () => ({}), // then only the known ones are offered
   );
 }
@@ -63,7 +63,8 @@ async function searchTables(word: string): Promise<Tables> {
  * Completions in addition to the language's own: values of the last run after `{{`, in JSON the tables of the lake and
  * in SQL those that the grammar doesn't know, and in scripts the members of `weir` and `input`.
  */
-export function offersOf({ language, tables = {}, paths, words = [] }: OfferOptions): Extension {
+export function offersOf({ language, tables, paths, words = [] }: OfferOptions): Extension {
+  const { columns: known = {}, isWhole = true } = tables ?? {};
   const ofTemplates = ({ state, pos }: Position): Offers | null => {
     const { from: start, text } = state.doc.lineAt(pos);
     const open = openTemplate(text, pos - start);
@@ -85,11 +86,10 @@ export function offersOf({ language, tables = {}, paths, words = [] }: OfferOpti
     const { from: start, text } = state.doc.lineAt(pos);
     const before = text.slice(0, pos - start);
     const [word = ""] = /[\w.]*$/.exec(before) ?? [];
-    const isWhole = Object.keys(tables).length < MOST_DATASETS;
     if (language === "sql" ? isWhole : language !== "json") return null;
     if (openTemplate(text, pos - start) >= 0 || (word.length < 2 && !explicit)) return null;
-    const found = isWhole ? tables : { ...tables, ...(await searchTables(word)) };
-    const offered = Object.entries(found).filter(([name]) => language === "json" || !(name in tables));
+    const found = isWhole ? known : { ...known, ...(await searchTables(word)) };
+    const offered = Object.entries(found).filter(([name]) => language === "json" || !(name in known));
     const options = offered.flatMap(([name, columns]) => [
       { label: name, type: "class", detail: plural(columns.length, { one: "# column", other: "# columns" }) },
       ...(word.startsWith(`${name}.`)

@@ -4,7 +4,7 @@ import type { ActionKindInfo } from "../../calls.ts";
 import { useApi } from "../../data.ts";
 import { t } from "../../texts/text.ts";
 import { Later, part } from "../base/later.tsx";
-import { MOST_DATASETS, type Tables, tablesOf } from "../base/table-name.ts";
+import { columnsOf, MOST_DATASETS, type Tables } from "../base/table-name.ts";
 import { InputPaths, inputPaths, TemplatePaths } from "../editor/template-paths.ts";
 import { FilesHere } from "./files-here.ts";
 import { Faults, SchemaForm, type Values } from "./form.tsx";
@@ -26,10 +26,13 @@ const MINOR = [
   "followRedirects",
 ];
 
-/** The lake's tables. Of many, editors search the others as the user types. */
+/** The lake's tables. Of many, and while they can't be read, editors search the others as the user types. */
 export function useTables(enabled = true): Tables {
   const datasets = useApi("GET /api/v1/datasets", { query: { limit: MOST_DATASETS } }, { enabled });
-  return useMemo(() => tablesOf(datasets.data?.datasets ?? []), [datasets.data]);
+  return useMemo(() => {
+    const { datasets: found = [], hasNext = enabled } = datasets.data ?? {};
+    return { columns: columnsOf(found), isWhole: !hasNext };
+  }, [datasets.data, enabled]);
 }
 
 interface Props {

@@ -3,6 +3,7 @@ import type { Fault } from "../../api.ts";
 import type { Schema } from "../../calls.ts";
 import { Coded } from "../base/coded.tsx";
 import { RequiredStar } from "../base/labelled.tsx";
+import type { Tables } from "../base/table-name.ts";
 
 export interface FieldProps {
   name: string;
@@ -12,7 +13,7 @@ export interface FieldProps {
   /** With locations below this field. */
   faults: readonly Fault[];
   onChange: (value: unknown) => void;
-  tables?: Readonly<Record<string, readonly string[]>> | undefined;
+  tables?: Tables | undefined;
 }
 
 /** Errors of a field, on one line. */

@@ -3,6 +3,7 @@ import type { Fault } from "../../api.ts";
 import type { Schema } from "../../calls.ts";
 import { t } from "../../texts/text.ts";
 import { Coded } from "../base/coded.tsx";
+import type { Tables } from "../base/table-name.ts";
 import { AddsDefaults, FieldPath, IsAnswer } from "./answer.ts";
 import { Field } from "./field.tsx";
 import { isShort, propertiesOf, requiredOf } from "./schema.ts";
@@ -24,7 +25,7 @@ interface Props {
   /** Fields below "More settings", which is collapsed. */
   minor?: readonly string[];
   /** For SQL fields. */
-  tables?: Readonly<Record<string, readonly string[]>>;
+  tables?: Tables;
 }
 
 /** A form generated from a JSON Schema of an object. Parts without a form are edited as JSON. */

@@ -2,6 +2,7 @@ import { type ReactNode, useRef, useState } from "react";
 import { t } from "../../texts/text.ts";
 import { showProblem } from "../base/problem.ts";
 import { readJson } from "../base/read-json.ts";
+import type { Tables } from "../base/table-name.ts";
 import { jsonProblem } from "../base/texts.ts";
 import { Code } from "../editor/code.tsx";
 import type { Values } from "./form.tsx";
@@ -18,7 +19,7 @@ interface Props {
   canDraw?: boolean;
   /** Shown above the JSON. */
   faults?: ReactNode;
-  tables?: Readonly<Record<string, readonly string[]>>;
+  tables?: Tables;
   minHeight?: number;
   form: () => ReactNode;
 }

@@ -7,7 +7,7 @@ import { t } from "../../texts/text.ts";
 import { IconButton } from "../base/button.tsx";
 import { Confirm } from "../base/dialog.tsx";
 import { plural } from "../base/plural.ts";
-import { tablesOf } from "../base/table-name.ts";
+import { columnsOf } from "../base/table-name.ts";
 import { When } from "../base/time.tsx";
 import { SearchField } from "../table/filters.tsx";
 import type { Past } from "./history.ts";
@@ -70,7 +70,7 @@ function Names({ onPick }: { onPick: (name: string) => void }) {
     { keep: true },
   );
   const { datasets = [], total = 0 } = found.data ?? {};
-  const tables = tablesOf(datasets);
+  const tables = columnsOf(datasets);
   const names = Object.keys(tables).sort();
   if (names.length === 0 && q === "")
     return (
