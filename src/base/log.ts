@@ -1,4 +1,5 @@
 import type { Clock } from "./clock.ts";
+import { AppError } from "./errors.ts";
 import { maskSecrets } from "./mask.ts";
 
 export const LOG_LEVELS = ["debug", "info", "warn", "error"] as const;
@@ -9,9 +10,16 @@ type LogFields = Readonly<Record<string, unknown>>;
 
 export interface Log {
   write(level: Level, message: string, fields?: LogFields): void;
-  /** Logs an error that isn't reported anywhere else, with its cause and stack. */
+  /**
+   * Logs an error that isn't reported anywhere else, with its cause and stack. An outage is one line without a stack,
+   * repeated at most once a minute.
+   */
   report(error: unknown, fields?: LogFields): void;
 }
+
+/** Interval between lines about the same outage, which many loops notice several times a second. */
+const OUTAGE_MS = 60_000;
+const MAX_OUTAGES = 100;
 
 /** Logs lines of JSON, or readable ones for a terminal. `sink` gets each without its line break. */
 export function openLog(options: {
@@ -30,11 +38,36 @@ export function openLog(options: {
     );
     sink(onOneLine(`${time.slice(11, 19)} ${level.padEnd(5)} ${message}${facts.join("")}`));
   };
+  const outages = new Map<string, { atMs: number; further: number }>();
+  const reportOutage = ({ message, cause }: AppError, fields: LogFields) => {
+    const known = outages.get(message);
+    const atMs = clock.monotonic();
+    if (known !== undefined && atMs - known.atMs < OUTAGE_MS) {
+      known.further++;
+      return;
+    }
+    if (outages.size >= MAX_OUTAGES) outages.clear();
+    outages.set(message, { atMs, further: 0 });
+    write("error", String(maskSecrets(message)), {
+      ...fields,
+      ...causeOf(cause),
+      ...(known?.further ? { furtherFailures: known.further } : {}),
+    });
+  };
   return {
     write,
-    report: (error, fields) => write("error", summary(error), { ...fields, ...traceOf(error) }),
+    report(error, fields = {}) {
+      if (isOutage(error)) reportOutage(error, fields);
+      else write("error", summary(error), { ...fields, ...traceOf(error) });
+    },
   };
 }
+
+/** True for what the operator has to repair elsewhere: where it was noticed doesn't matter. */
+const isOutage = (error: unknown): error is AppError =>
+  error instanceof AppError &&
+  error.retryable &&
+  (error.code === "unavailable" || error.code === "disk_full");
 
 /** Escapes line breaks and terminal control characters, so that text can't forge a line. */
 const onOneLine = (text: string) =>
@@ -58,6 +91,8 @@ function traceOf(error: unknown): LogFields {
     .slice(0, 12);
   return {
     stack: frames?.map((line) => line.trim()),
-    ...(error.cause === undefined ? {} : { cause: summary(error.cause) }),
+    ...causeOf(error.cause),
   };
 }
+
+const causeOf = (cause: unknown): LogFields => (cause === undefined ? {} : { cause: summary(cause) });
