@@ -8,6 +8,7 @@ import { withDatabase } from "../engine/backup/contents.ts";
 import { keyInFile, nextMasterKey, parseMasterKey, previousMasterKey } from "../folder.ts";
 import { checkInstallation } from "../installation.ts";
 import { readHeadFile } from "../resources/events/head-file.ts";
+import { erasedAt } from "../resources/events/seals.ts";
 import { hasEvent, verifiable, verifyTrail } from "../resources/events/verify.ts";
 import type { Verification } from "../resources/events/wire.ts";
 import type { ReadDb } from "../store/store.ts";
@@ -15,21 +16,31 @@ import { isLocked } from "./doctor/folder.ts";
 import type { StoredSeal } from "./events-seals.ts";
 import { withData } from "./host.ts";
 
-/**
- * Verifies every organization's audit log, with or without a running server, and compares it with stored seals.
- * `onChain` gets each result with the organization's slug.
- */
+interface Listener {
+  /** Gets each result with the organization's slug. */
+  onChain(slug: string, found: Verification): void;
+  /** Gets each organization that has stored seals but no audit log, and when it was erased. Null if it wasn't. */
+  onGone(organizationId: string, erased: string | null): void;
+}
+
+/** Verifies every organization's audit log, with or without a running server, and compares it with stored seals. */
 export async function verifyHere(
   parts: Parts,
   kept: readonly StoredSeal[],
-  onChain: (slug: string, found: Verification) => void,
+  { onChain, onGone }: Listener,
 ): Promise<Verification> {
   const whole: Verification = { valid: true, checked: 0, firstBadId: null };
   const { dataFolder, databaseUrl } = parts.config;
   const verify = async (db: ReadDb, secrets: Verifier) => {
     const beside = databaseUrl === null ? readHeadFile(dataFolder, secrets) : null;
     const rows = await verifiable(db);
-    const isMissing = await lacksSeals(db, rows, kept);
+    const gone = new Map<string | null, string | null>();
+    for (const { organizationId: id } of kept)
+      if (id !== null && !gone.has(id) && !rows.some((row) => row.id === id))
+        gone.set(id, await erasedAt({ db, secrets }, id));
+    for (const [id, erased] of gone) if (id !== null) onGone(id, erased);
+    const comparable = kept.filter(({ organizationId }) => !gone.get(organizationId));
+    const isMissing = await lacksSeals(db, rows, comparable);
     for (const { id, slug } of rows) {
       let found = await verifyTrail({ db, secrets }, id, { beside: beside?.[id] ?? null });
       if (found.valid && isMissing(id)) found = { ...found, valid: false, reason: "rolled_back" };

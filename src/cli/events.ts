@@ -63,8 +63,13 @@ async function here(
   kept: readonly StoredSeal[],
 ): Promise<Verification> {
   const { verifyHere } = await import("./events-verify.ts");
-  const whole = await verifyHere(await host.parts({ data: flags.data }), kept, (slug, found) => {
-    if (!flags.json) host.out(chainText(slug, found));
+  const whole = await verifyHere(await host.parts({ data: flags.data }), kept, {
+    onChain(slug, found) {
+      if (!flags.json) host.out(chainText(slug, found));
+    },
+    onGone(id, erased) {
+      if (!flags.json) host.out(goneText(id, erased));
+    },
   });
   if (flags.json) host.out(JSON.stringify(whole));
   return whole;
@@ -86,6 +91,11 @@ async function there(
 
 const faultOf = ({ reason, firstBadId }: Verification) =>
   `${REASONS[reason ?? "rewritten"]}${firstBadId === null ? "" : `, first at ${firstBadId}`}`;
+
+const goneText = (id: string, erased: string | null) =>
+  erased === null
+    ? `Organization ${id} has seals in the file, but isn't in the database: an older copy was restored, or another installation's file was given.`
+    : `Organization ${id} was erased on ${erased}. Its seals have nothing left to compare.`;
 
 function chainText(name: string, found: Verification): string {
   const redacted = found.redacted ? `, ${found.redacted} of them redacted` : "";

@@ -1,6 +1,6 @@
 import type { App } from "../context.ts";
 import { readHeadFile, type StoredSeals, writeHeadFile } from "../resources/events/head-file.ts";
-import { dueForSeal, sealHead } from "../resources/events/seals.ts";
+import { dueForSeal, erasedAt, sealHead } from "../resources/events/seals.ts";
 import { hasEvent } from "../resources/events/verify.ts";
 import type { Loop } from "./loop.ts";
 
@@ -28,6 +28,11 @@ export function openSealer(app: App): Sealer {
     const found = store.remote ? {} : (readHeadFile(config.dataFolder, secrets) ?? {});
     for (const [organizationId, seal] of Object.entries(found)) {
       if (await hasEvent(store.db, organizationId, seal)) continue;
+      if ((await erasedAt({ db: store.db, secrets }, organizationId)) !== null) {
+        delete found[organizationId];
+        isStale = true;
+        continue;
+      }
       rolledBack.add(organizationId);
       log.write("warn", "audit log restored from an older copy, or truncated", { organizationId });
     }

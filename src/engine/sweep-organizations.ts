@@ -61,12 +61,12 @@ async function* erase(app: App, id: string): AsyncGenerator<void> {
   yield* eraseFiles(app, id);
   const tables = await tablesOf(app);
   for (const table of tables) yield* eraseRows(app, table, id);
-  while (!(await app.store.write((db) => eraseLast(db, id)))) yield;
+  while (!(await app.store.write((db) => eraseLast(app, db, id)))) yield;
 }
 
 /** Erases part of the audit log. With its head goes the organization, since one without a head isn't valid. */
-async function eraseLast(db: WriteDb, id: string): Promise<boolean> {
-  if (!(await eraseTrail(db, id))) return false;
+async function eraseLast(app: App, db: WriteDb, id: string): Promise<boolean> {
+  if (!(await eraseTrail(app, db, id))) return false;
   await db.run(sql`update sessions set organization_id = null where organization_id = ${id}`);
   await db.run(sql`delete from organizations where id = ${id}`);
   return true;

@@ -3,9 +3,12 @@ import { expect, test } from "bun:test";
 import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { backup } from "../../src/cli/backup.ts";
+import { events } from "../../src/cli/events.ts";
+import { keys } from "../../src/cli/keys.ts";
 import { move } from "../../src/cli/move.ts";
 import { restore } from "../../src/cli/restore.ts";
 import { contextFor } from "../../src/context.ts";
+import { openSealer } from "../../src/engine/sealer.ts";
 import { sweeper } from "../../src/engine/sweeper.ts";
 import { openCredentials } from "../../src/resources/connections/credentials.ts";
 import { connections } from "../../src/resources/connections/table.ts";
@@ -85,6 +88,40 @@ test("while a removed organization's audit log is being erased, a backup is vali
   using file = new Database(join(restored, "weir.db"));
   for (const table of ["events", "trail_heads", "trail_erasures"])
     expect(file.query(`SELECT 1 FROM ${table} WHERE organization_id = '${id}'`).values()).toEqual([]);
+});
+
+test("stored seals of an erased organization are accounted for, and those of one that never was there aren't", async () => {
+  using here = folder();
+  const dataFolder = join(here.path, "data");
+  const seals = join(here.path, "seals.json");
+  const verify = () => weir(events, "verify", "--data", dataFolder, "--against", seals);
+  let id: string;
+  {
+    await using app = await startApp({ dataFolder, engine: false });
+    ({ id } = (await app.owner("POST", "/api/v1/organizations", { name: "Second", slug: "second" })).body);
+    const inside = client(app.origin, { authorization: `Bearer ${app.token}`, "x-organization-id": id });
+    await openSealer(app.app).finish();
+    writeFileSync(seals, JSON.stringify((await inside("GET", "/api/v1/events/seals")).body));
+    await inside("DELETE", "/api/v1/organizations/current", { confirm: "Second" });
+    app.clock.turn(8 * 24 * 60 * 60 * 1000);
+    const loop = sweeper(app.app);
+    while ((await loop.tick(new AbortController().signal)) === "more");
+  }
+  const erased = await verify();
+  expect([erased.code, erased.err]).toEqual([0, ""]);
+  expect(erased.out).toContain(`Organization ${id} was erased on 20`);
+  {
+    await using app = await startApp({ dataFolder, engine: false, owner: false });
+    await openSealer(app.app).finish();
+    expect(app.logged.join("\n")).not.toContain("older copy");
+  }
+  expect(JSON.parse(readFileSync(join(dataFolder, "trail.json"), "utf8")).seals).not.toHaveProperty(id);
+  expect((await weir(keys, "rotate", "--data", dataFolder)).code).toBe(0);
+  expect((await verify()).out).toBe(erased.out);
+  writeFileSync(seals, JSON.stringify([{ organizationId: "never-here", seq: 1, count: 1, hash: "0" }]));
+  const unknown = await verify();
+  expect(unknown.code).toBe(1);
+  expect(unknown.out).toContain("Organization never-here has seals in the file, but isn't in the database");
 });
 
 test("a backup whose audit log lacks its latest event is invalid with or without the master key, and restored only if asked for", async () => {

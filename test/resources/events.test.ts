@@ -448,8 +448,8 @@ test("an organization's audit log is erased in parts, and nobody else's", async 
   const made = await weir.owner("POST", "/api/v1/organizations", { name: "Beta" });
   await using beside = await besideOf(weir);
   await weir.owner("GET", "/api/v1/events");
-  expect(await weir.app.store.write((db) => eraseTrail(db, made.body.id, 1))).toBe(false);
-  while (!(await weir.app.store.write((db) => eraseTrail(db, made.body.id, 1))));
+  expect(await weir.app.store.write((db) => eraseTrail(weir.app, db, made.body.id, 1))).toBe(false);
+  while (!(await weir.app.store.write((db) => eraseTrail(weir.app, db, made.body.id, 1))));
   const ownCount = (await weir.owner("GET", "/api/v1/events/verify")).body;
   expect(ownCount.valid).toBe(true);
   expect(await beside.rows("SELECT count(*) AS n FROM events")).toEqual([{ n: ownCount.checked }]);

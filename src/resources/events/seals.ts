@@ -2,7 +2,8 @@ import { and, eq, gt, inArray, isNull, lte, ne, or, sql } from "drizzle-orm";
 import { timestamp } from "../../base/clock.ts";
 import type { App, Context } from "../../context.ts";
 import { makeCursor, readCursor } from "../../crypto/cursor.ts";
-import type { WriteDb } from "../../store/store.ts";
+import type { SecretBox } from "../../crypto/secretbox.ts";
+import type { ReadDb, WriteDb } from "../../store/store.ts";
 import { organizations } from "../organizations/table.ts";
 import {
   endOfChain,
@@ -15,7 +16,15 @@ import {
   redactionMac,
   sealMac,
 } from "./heads.ts";
-import { events, type SealRow, trailErasures, trailHeads, trailRedactions, trailSeals } from "./table.ts";
+import {
+  events,
+  GENESIS,
+  type SealRow,
+  trailErasures,
+  trailHeads,
+  trailRedactions,
+  trailSeals,
+} from "./table.ts";
 
 /** A seal is due after this many events, or after this time since the previous one. */
 const SEAL_EVENTS = 1_000;
@@ -155,12 +164,33 @@ async function sealsAgain(db: WriteDb, { secrets }: SealParts): Promise<number> 
   return rows.length;
 }
 
+/** Returns when the erasure of an organization's audit log began. Null if it wasn't erased. */
+export async function erasedAt(
+  { db, secrets }: { db: ReadDb; secrets: Pick<SecretBox, "sign" | "verify"> },
+  organizationId: string,
+): Promise<string | null> {
+  const [row] = await db
+    .select()
+    .from(trailSeals)
+    .where(and(eq(trailSeals.organizationId, organizationId), eq(trailSeals.count, 0)));
+  return row !== undefined && isSealAuthentic(secrets, row) ? row.createdAt : null;
+}
+
 /**
- * Deletes part of a removed organization's audit log, at most `limit` events. Returns true when nothing is left. Each
- * call needs its own transaction. Until nothing is left, `verifiable` leaves the organization out.
+ * Deletes part of a removed organization's audit log, at most `limit` events. Returns true when nothing is left but a
+ * seal of no events, which proves the erasure. Each call needs its own transaction. Until nothing else is left,
+ * `verifiable` leaves the organization out.
  */
-export async function eraseTrail(db: WriteDb, organizationId: string, limit = 5_000): Promise<boolean> {
+export async function eraseTrail(
+  { clock, secrets }: Pick<SealParts, "clock" | "secrets">,
+  db: WriteDb,
+  organizationId: string,
+  limit = 5_000,
+): Promise<boolean> {
   await db.insert(trailErasures).values({ organizationId }).onConflictDoNothing();
+  const facts = { organizationId, count: 0, seq: 0, hash: GENESIS };
+  const proof = { ...facts, createdAt: timestamp(clock), mac: sealMac(secrets, facts), keyId: secrets.keyId };
+  await db.insert(trailSeals).values(proof).onConflictDoNothing();
   const some = db
     .select({ seq: events.seq })
     .from(events)
@@ -168,7 +198,10 @@ export async function eraseTrail(db: WriteDb, organizationId: string, limit = 5_
     .limit(limit);
   await db.delete(events).where(inArray(events.seq, some));
   if ((await newestEvent(db, organizationId)) !== null) return false;
-  for (const table of [trailRedactions, trailSeals, trailHeads, trailErasures])
+  for (const table of [trailRedactions, trailHeads, trailErasures])
     await db.delete(table).where(eq(table.organizationId, organizationId));
+  await db
+    .delete(trailSeals)
+    .where(and(eq(trailSeals.organizationId, organizationId), gt(trailSeals.count, 0)));
   return true;
 }

@@ -160,7 +160,7 @@ export const trailHeads = sqliteTable("trail_heads", {
 });
 export type TrailHeadRow = typeof trailHeads.$inferSelect;
 
-/** Past heads, which are kept forever. */
+/** Past heads, which are kept forever. Of an erased audit log, one with no events remains. */
 export const trailSeals = sqliteTable(
   "trail_seals",
   {
