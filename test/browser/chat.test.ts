@@ -196,8 +196,20 @@ describe("a call that needs approval", () => {
       await page.getByRole("button", { name: "Ask", exact: true }).waitFor();
       model.play([calls("action_refund", { order: "B-18" }), says("Then not.")]);
       await askIt("And B-18");
-      await page.getByLabel("Reason for rejection (optional)").fill("Too late");
-      await page.getByRole("button", { name: "Reject" }).click();
+      const sent = Promise.withResolvers<void>();
+      const held = Promise.withResolvers<void>();
+      await page.route("**/reject", async (route) => {
+        sent.resolve();
+        await held.promise;
+        await route.continue();
+      });
+      const reason = page.getByLabel("Reason for rejection (optional)");
+      await reason.fill("Too late");
+      await reason.press("Enter");
+      await sent.promise;
+      await page.keyboard.type(", or not");
+      expect(await reason.inputValue()).toBe("Too late");
+      held.resolve();
       await page.getByText("Then not.").waitFor();
       await page.getByText("Too late").waitFor();
       await page.getByText("Rejected", { exact: true }).first().waitFor();

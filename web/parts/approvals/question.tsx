@@ -1,16 +1,14 @@
-import { Check, X } from "lucide-react";
 import { type ReactNode, useId, useState } from "react";
 import type { Approval, Schema } from "../../calls.ts";
-import { useChange, useMay } from "../../data.ts";
+import { useMay } from "../../data.ts";
 import { t } from "../../texts/text.ts";
-import { Button } from "../base/button.tsx";
-import { TextField } from "../base/labelled.tsx";
 import { Locked } from "../base/locked.tsx";
 import { Section } from "../base/page.tsx";
 import { Tree } from "../base/tree.tsx";
 import { AnswerForm, Faults, type Values } from "../form/form.tsx";
-import { faultsOf, messagesBy, Refusal } from "../form/frame.tsx";
+import { faultsOf, Refusal } from "../form/frame.tsx";
 import { propertiesOf, startValue } from "../form/schema.ts";
+import { DecisionButtons, useDecision } from "./decision.tsx";
 
 /** If a schema has no fields to show, the answer is entered as JSON. */
 const AS_JSON: Schema = { properties: { formResponse: { title: t("Answer") } } };
@@ -23,27 +21,15 @@ interface Props {
 }
 
 /** The request and, for users who may decide it, its form. */
-// biome-ignore lint/complexity/noExcessiveLinesPerFunction: one form, from the question to its buttons
 export function Question({ of, aside, children }: Props) {
   const { id, title, description, formSchema, context, decisionType } = of;
   const may = useMay("member");
   const [answer, setAnswer] = useState<Values>(() => startValue(formSchema ?? {}, true));
-  const [reason, setReason] = useState("");
-  const decided = {
-    touches: ["/approvals", "/decisions", "/action-runs", "/automation-runs", "/overview"] as const,
-    tellsErrors: false,
-  };
-  const approve = useChange("POST /api/v1/approvals/{approval_id}/approve", {
-    ...decided,
-    done: t("Approved: {title}", { title }),
+  const decision = useDecision(id, {
+    approved: t("Approved: {title}", { title }),
+    rejected: t("Rejected: {title}", { title }),
   });
-  const reject = useChange("POST /api/v1/approvals/{approval_id}/reject", {
-    ...decided,
-    done: t("Rejected: {title}", { title }),
-  });
-  const error = approve.error ?? reject.error;
-  const isBusy = approve.isPending || reject.isPending;
-  const path = { approval_id: id };
+  const { error } = decision;
   const form = useId();
   const isFilled = decisionType === "form_input" || Object.keys(answer).length > 0;
   return (
@@ -56,17 +42,13 @@ export function Question({ of, aside, children }: Props) {
         }
         aside={aside}
       >
-        <Locked isOn={isBusy}>
+        <Locked isOn={decision.isBusy}>
           <form
             id={form}
             className="space-y-4"
             onSubmit={(event) => {
               event.preventDefault();
-              reject.reset();
-              approve.mutate({
-                path,
-                body: formSchema && isFilled ? { formResponse: answer as never } : {},
-              });
+              decision.approve(formSchema && isFilled ? answer : undefined);
             }}
           >
             <Refusal error={error} />
@@ -107,39 +89,8 @@ export function Question({ of, aside, children }: Props) {
             )}
           </form>
           {may && (
-            <div className="mt-4 flex flex-wrap items-end justify-between gap-3 border-t border-line pt-4">
-              <Button
-                form={form}
-                type="submit"
-                kind="main"
-                data-approve
-                icon={Check}
-                busy={approve.isPending}
-                disabled={isBusy}
-              >
-                {t("Approve")}
-              </Button>
-              <form
-                className="flex grow flex-wrap items-end gap-2 sm:max-w-md"
-                onSubmit={(event) => {
-                  event.preventDefault();
-                  approve.reset();
-                  reject.mutate({ path, body: { rejectionReason: reason || null } });
-                }}
-              >
-                <div className="grow basis-48" data-reason>
-                  <TextField
-                    label={t("Reason for rejection (optional)")}
-                    value={reason}
-                    onChange={setReason}
-                    fault={messagesBy(error)("rejectionReason")}
-                    maxLength={4096}
-                  />
-                </div>
-                <Button type="submit" kind="bad" icon={X} busy={reject.isPending} disabled={isBusy}>
-                  {t("Reject")}
-                </Button>
-              </form>
+            <div className="mt-4 border-t border-line pt-4">
+              <DecisionButtons of={decision} form={form} />
             </div>
           )}
         </Locked>

@@ -1,12 +1,13 @@
-import { ChartLine, Check, Table2, X } from "lucide-react";
+import { ChartLine, Table2 } from "lucide-react";
 import { useRef, useState } from "react";
 import { Link } from "wouter";
-import { useApi, useChange, useMay } from "../../data.ts";
+import { useApi, useMay } from "../../data.ts";
 import { rich } from "../../texts/rich.ts";
 import { t } from "../../texts/text.ts";
+import { DecisionButtons, useDecision } from "../approvals/decision.tsx";
 import { Button } from "../base/button.tsx";
 import { CopyButton } from "../base/copy.tsx";
-import { TextField } from "../base/labelled.tsx";
+import { Locked } from "../base/locked.tsx";
 import { plural } from "../base/plural.ts";
 import { Status, type StatusWord } from "../base/status.tsx";
 import { Tree } from "../base/tree.tsx";
@@ -150,30 +151,16 @@ function Rows({ of: { columns, rows, truncated } }: { of: Result }) {
 /** Asks to approve a call with exactly these arguments, once. */
 function Question({ id, part, isCurrent }: { id: string; part: ToolPart; isCurrent: boolean }) {
   const may = useMay("member");
-  const [reason, setReason] = useState("");
   const pending = useApi("GET /api/v1/approvals", { query: { status: "pending" } }, { enabled: isCurrent });
   const isListed = pending.data?.items.some((each) => each.id === id) ?? false;
   const wasListed = useRef(false); // the list may be slightly older than the approval
   if (isListed) wasListed.current = true;
   const isOpen = isCurrent && (isListed || !wasListed.current);
-  const decided = {
-    touches: ["/approvals", "/decisions", "/chat/threads", "/action-runs", "/automation-runs"] as const,
-    tellsErrors: false,
-  };
-  const approve = useChange("POST /api/v1/approvals/{approval_id}/approve", {
-    ...decided,
-    done: t("Approved"),
-  });
-  const reject = useChange("POST /api/v1/approvals/{approval_id}/reject", {
-    ...decided,
-    done: t("Rejected"),
-  });
-  const path = { approval_id: id };
-  const isBusy = approve.isPending || reject.isPending;
+  const decision = useDecision(id, { approved: t("Approved"), rejected: t("Rejected") });
   const text = visible(JSON.stringify(part.input, null, 2));
   return (
     <div className="border-t border-line bg-wait-soft/50 px-3 py-3">
-      <Refusal error={approve.error ?? reject.error} />
+      <Refusal error={decision.error} />
       <p className="mb-2 font-medium">
         {rich("Wants to call {toolName} with these arguments:", {
           toolName: <code className="font-mono text-xs">{part.toolName}</code>,
@@ -194,43 +181,15 @@ function Question({ id, part, isCurrent }: { id: string; part: ToolPart; isCurre
           </pre>
         </section>
       </div>
-      {!isOpen || approve.isSuccess || reject.isSuccess ? (
+      {!isOpen || decision.isMade ? (
         <p className="text-soft">
           {isCurrent ? t("This request has been decided.") : t("This request expired.")}
         </p>
       ) : (
         may && (
-          <div className="flex flex-wrap items-end justify-between gap-3">
-            <Button
-              kind="main"
-              icon={Check}
-              busy={approve.isPending}
-              disabled={isBusy}
-              onClick={() => approve.mutate({ path, body: {} })}
-            >
-              {t("Approve")}
-            </Button>
-            <form
-              className="flex grow flex-wrap items-end gap-2 sm:max-w-md"
-              onSubmit={(event) => {
-                event.preventDefault();
-                approve.reset();
-                reject.mutate({ path, body: { rejectionReason: reason || null } });
-              }}
-            >
-              <div className="grow basis-48">
-                <TextField
-                  label={t("Reason for rejection (optional)")}
-                  value={reason}
-                  onChange={setReason}
-                  maxLength={4096}
-                />
-              </div>
-              <Button type="submit" kind="bad" icon={X} busy={reject.isPending} disabled={isBusy}>
-                {t("Reject")}
-              </Button>
-            </form>
-          </div>
+          <Locked isOn={decision.isBusy}>
+            <DecisionButtons of={decision} />
+          </Locked>
         )
       )}
     </div>
