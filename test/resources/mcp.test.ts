@@ -147,6 +147,15 @@ describe("the official client", () => {
     await client.close();
   });
 
+  test("reads at most 100,000 characters of rows, and learns that others were left out", async () => {
+    const client = await connect();
+    const sql = "SELECT n, repeat('x', n * 30_000) AS text FROM generate_series(1, 3) _(n) ORDER BY n";
+    const { structuredContent } = await called(client, "query", { sql });
+    expect(structuredContent).toMatchObject({ rowCount: 2, truncated: true, rows: [{ n: 1 }, { n: 2 }] });
+    expect(structuredContent?.note).toStartWith("Rows from number 3 on were left out");
+    await client.close();
+  });
+
   test("sees pending decisions, which users make elsewhere", async () => {
     const flow = await makeAutomation(
       weir.owner,

@@ -1,9 +1,13 @@
 import { AppError } from "../../../base/errors.ts";
 import type { Json } from "../../../base/json.ts";
+import { measure } from "../../../base/measure.ts";
 import { runQuery } from "../../query/service.ts";
+import type { QueryResult } from "../../query/wire.ts";
 import type { ToolSource } from "./contract.ts";
 
 const MAX_ROWS = 200;
+/** Maximum length of all rows as JSON, in characters. Models read little more. */
+const MAX_CHARACTERS = 100_000;
 
 /** Runs SQL over the organization's tables. It stores nothing and can't access anything else. */
 export const queryTool: ToolSource = {
@@ -34,12 +38,24 @@ export const queryTool: ToolSource = {
           const found = await runQuery(ctx, { sql: String(input.sql), parameters: {}, limit }, signal).catch(
             plain,
           );
-          return { ...found } as unknown as Json;
+          return { ...found, ...cut(found) } as unknown as Json;
         },
       },
     ];
   },
 };
+
+/** Returns what replaces the rows if they are too long. */
+function cut({ rows }: QueryResult) {
+  let characters = 0;
+  const fitting = rows.findIndex((row) => {
+    characters += measure(row, MAX_CHARACTERS);
+    return characters > MAX_CHARACTERS;
+  });
+  if (fitting === -1) return {};
+  const note = `Rows from number ${fitting + 1} on were left out: together, rows can have ${MAX_CHARACTERS.toLocaleString("en-US")} characters. Select fewer or shorter columns.`;
+  return { rows: rows.slice(0, fitting), rowCount: fitting, truncated: true, note };
+}
 
 /** SQL errors are returned in DuckDB's words, so that the model can correct them. */
 function plain(error: unknown): never {
