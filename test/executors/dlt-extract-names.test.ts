@@ -58,6 +58,40 @@ test("fields in objects and lists keep their columns and tables", async () => {
   ]);
 });
 
+test("a field with a dot in its name and a field in an object keep separate columns", async () => {
+  await using world = openWorld();
+  await load(world, '{"id":1,"a.b":"own","a":{"b":"inner"},"l.m":[1],"l":{"m":[2]}}\n{"id":2,"a.b":"own"}\n');
+  await load(
+    world,
+    '{"id":3,"l":{"m":[4]},"l.m":[3],"a":{"b":"inner"},"a.b":"own"}\n{"id":4,"a":{"b":"x"}}\n',
+  );
+  await load(world, '{"id":5,"a":{"b":"inner"}}\n{"id":6,"a.b":"own"}\n');
+  expect(await world.query("SELECT id, a_b, a__b FROM raw.shop__t ORDER BY id")).toEqual([
+    { id: 1, a_b: "own", a__b: "inner" },
+    { id: 2, a_b: "own", a__b: null },
+    { id: 3, a_b: "own", a__b: "inner" },
+    { id: 4, a_b: null, a__b: "x" },
+    { id: 5, a_b: null, a__b: "inner" },
+    { id: 6, a_b: "own", a__b: null },
+  ]);
+  expect(await world.query("SELECT value FROM raw.shop__t__l_m ORDER BY 1")).toEqual([
+    { value: 1 },
+    { value: 3 },
+  ]);
+  expect(await world.query("SELECT value FROM raw.shop__t__l__m ORDER BY 1")).toEqual([
+    { value: 2 },
+    { value: 4 },
+  ]);
+  const merge = { writeDisposition: "merge", primaryKey: ["a.b"] };
+  await using other = openWorld();
+  await load(other, '{"a":{"b":1},"a.b":1,"n":1}\n{"a":{"b":1},"a.b":2,"n":2}\n', merge);
+  await load(other, '{"a.b":2,"a":{"b":1},"n":3}\n', merge);
+  expect(await other.query("SELECT a_b, a__b, n FROM raw.shop__t ORDER BY n")).toEqual([
+    { a_b: 1, a__b: 1, n: 1 },
+    { a_b: 2, a__b: 1, n: 3 },
+  ]);
+});
+
 test("a field that is spelled differently keeps its column, unless both spellings are there", async () => {
   await using world = openWorld();
   await load(world, '{"id":1,"orderId":1}\n');

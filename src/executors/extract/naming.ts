@@ -217,5 +217,6 @@ export class Names {
   }
 }
 
-const isNumbered = (name: string, wanted: string): boolean =>
+/** Whether `name` is `wanted`, or that with a number because it was taken. */
+export const isNumbered = (name: string, wanted: string): boolean =>
   name.startsWith(wanted) && /^(?:_\d+)?$/.test(name.slice(wanted.length));

@@ -155,7 +155,7 @@ export class Normaliser {
       this.#field(lines, node, wanted, value);
     }
     const source = node.source === "" ? key : `${node.source}.${key}`;
-    const made = lines.sheet.columnFrom(source) ?? null; // from a file of another format
+    const made = lines.sheet.columnFrom(source, full) ?? null; // from a file of another format
     const name = made?.name ?? lines.sheet.takeName(full, source, this.#options.warn);
     const last = name === full ? wanted : wanted + name.slice(full.length);
     const field: Field = {

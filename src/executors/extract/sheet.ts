@@ -3,7 +3,7 @@ import { storedType } from "../../lake/stored-types.ts";
 import type { KeyField } from "../../providers/contract.ts";
 import type { SqlFile } from "../../sql/contract.ts";
 import { scanOf } from "../../sql/text.ts";
-import { columnPath, type Names, normaliseName } from "./naming.ts";
+import { columnPath, isNumbered, type Names, normaliseName } from "./naming.ts";
 import type { Target } from "./resolve.ts";
 import type { TextType } from "./types.ts";
 
@@ -98,16 +98,20 @@ export class Sheet {
     this.slots.push(...slots);
   }
 
-  /** The existing column for `source`. */
-  columnFrom(source: string): SheetColumn | undefined {
-    return this.#bySource.get(source);
+  /**
+   * The existing column for `source`, with `wanted` only one that is named after it: `a.b` is the name of both a field
+   * and a field in an object.
+   */
+  columnFrom(source: string, wanted: string | null = null): SheetColumn | undefined {
+    const first = this.#bySource.get(source);
+    if (first === undefined || wanted === null || isNumbered(first.name, wanted)) return first;
+    return this.columns.find((column) => column.source === source && isNumbered(column.name, wanted));
   }
 
   /** The column for `source`, created if new. */
   columnOf(source: string, warn: (text: string) => void): SheetColumn {
-    const known = this.#bySource.get(source);
-    if (known) return known;
-    return this.addColumn(this.takeName(normaliseName(source), source, warn), source);
+    const wanted = normaliseName(source);
+    return this.columnFrom(source, wanted) ?? this.addColumn(this.takeName(wanted, source, warn), source);
   }
 
   addColumn(name: string, source: string): SheetColumn {
@@ -171,7 +175,7 @@ export class Sheet {
   /** The column that a definition means by `name`: the source's name, a path with dots, or the table's name. */
   find(name: string): SheetColumn | undefined {
     const path = columnPath(name);
-    const exact = this.#bySource.get(name);
+    const exact = this.columnFrom(name, normaliseName(name)) ?? this.columnFrom(name);
     if (exact) return exact;
     return [name, normaliseName(name), path]
       .map((wanted) => this.columns.find((column) => column.name === wanted))
