@@ -34,6 +34,8 @@ export interface EgressResponse {
   url: string;
   /** True if a redirect with 301 or 302 turned a POST into a GET, without the body. */
   lostBody: boolean;
+  /** Whether the body was encoded in transit or in storage, so that its length differs from the one sent. */
+  isDecoded: boolean;
   /** Decoded bytes. Read it, or cancel it. */
   body: ReadableStream<Uint8Array>;
   /** Reads the whole body, at most `maxBytes` after decoding. `truncated` means that there was more. */
@@ -284,6 +286,7 @@ function redirected(
 class Reply implements EgressResponse {
   readonly status: number;
   readonly headers: Headers;
+  readonly isDecoded: boolean;
   readonly #response: Response;
   readonly #hop: Hop;
   readonly #deadline: Deadline;
@@ -297,7 +300,8 @@ class Reply implements EgressResponse {
     const length = headers.get("content-length");
     const isPlain = !headers.has("content-encoding") && !headers.has("transfer-encoding");
     this.status = response.status;
-    this.headers = isPlain || hop.isRaw ? headers : decodedHeaders(response);
+    this.isDecoded = !hop.isRaw && isDecoded(response);
+    this.headers = this.isDecoded ? decodedHeaders(headers) : headers;
     this.#response = response;
     this.#hop = hop;
     this.#deadline = deadline;
@@ -339,12 +343,13 @@ class Reply implements EgressResponse {
   }
 }
 
-function decodedHeaders(response: Response): Headers {
-  const headers = new Headers(response.headers);
-  if (response.body !== null && DECODED.test(headers.get("content-encoding") ?? "")) {
-    headers.delete("content-encoding");
-    headers.delete("content-length");
-  }
+const isDecoded = ({ body, headers }: Response): boolean =>
+  body !== null && DECODED.test(headers.get("content-encoding") ?? "");
+
+function decodedHeaders(sent: Headers): Headers {
+  const headers = new Headers(sent);
+  headers.delete("content-encoding");
+  headers.delete("content-length");
   return headers;
 }
 

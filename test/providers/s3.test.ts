@@ -416,6 +416,18 @@ describe("extract", () => {
     expect(await extract("other.csv")).toEqual(["other.csv csv other"]);
   });
 
+  test("fails if fewer bytes arrive than are listed, unless the object was replaced", async () => {
+    await put("/orders/1.csv", "id\n1\n2\n");
+    const answer = (headers: Record<string, string>) =>
+      server.interfere(({ url }) =>
+        url.includes("/orders/1.csv") ? { status: 200, body: "id\n1\n", headers } : null,
+      );
+    answer({});
+    expect(await failure(extract("orders/*.csv"))).toMatchObject({ code: "upstream", retryable: true });
+    answer({ etag: '"another"' });
+    expect(await extract("orders/*.csv")).toEqual(["orders/1.csv csv id\n1\n"]);
+  });
+
   test("reports that nothing matches, or nothing that it can read", async () => {
     await put("/notes/readme.md", "x");
     const none = await failure(s3.extract?.(to(), request("orders/*.csv")) ?? Promise.resolve());

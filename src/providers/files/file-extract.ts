@@ -7,11 +7,17 @@ import { compileGlob } from "./glob.ts";
 
 /** A file store, as an extract needs it. Paths are relative to the root, without a leading slash. */
 export interface FileSource {
-  /** All paths that start with `prefix`, in order of their UTF-8 bytes. Calls `unread` as `Tree.walk` does. */
-  walk(prefix: string, unread: Unread): AsyncIterable<string>;
-  open(path: string, format: FileFormat): Promise<ReadableStream<Uint8Array>>;
-  /** Other names of a listed file that can be read in several formats. */
-  others?(path: string): readonly OtherName[];
+  /** All files whose paths start with `prefix`, in order of UTF-8 bytes. Calls `unread` as `Tree.walk` does. */
+  walk(prefix: string, unread: Unread): AsyncIterable<ListedFile>;
+  /** Whether files can have other names. */
+  hasOthers?: true;
+}
+
+export interface ListedFile {
+  path: string;
+  open(format: FileFormat): Promise<ReadableStream<Uint8Array>>;
+  /** Other names of a file that can be read in several formats. */
+  others?: readonly OtherName[];
 }
 
 export interface OtherName {
@@ -36,7 +42,7 @@ export async function extractFiles(source: FileSource, request: ExtractRequest):
     "definition_invalid",
     `The name ${JSON.stringify(spec)} doesn't end in ${ENDINGS}. Set file.format. For a folder, use a pattern such as ${spec}/*.csv.`,
   );
-  if (isUntold && !source.others) throw untold;
+  if (isUntold && !source.hasOthers) throw untold;
   const matching = match(source, glob, format);
   const first = await matching.next();
   if (first.done) {
@@ -66,30 +72,30 @@ async function* match(
     const isMeant = path.endsWith("/") ? glob.mayMatchBelow(path.slice(0, -1)) : glob.matches(path);
     if (isMeant) throw new AppError("upstream", `Couldn't read ${JSON.stringify(path)}: ${reason}.`);
   };
-  for await (const path of source.walk(glob.prefix, unread)) {
-    if (!glob.wild && path > glob.prefix && !source.others) break;
+  for await (const file of source.walk(glob.prefix, unread)) {
+    const { path } = file;
+    if (!glob.wild && path > glob.prefix && !source.hasOthers) break;
     if (glob.matches(path)) {
       const { format, compression } = kindOf(path);
       const kind = fixedFormat ?? format;
       if (kind === null) skipped++;
-      else yield { name: path, format: kind, open: opener(source, path, kind, compression) };
+      else yield { name: path, format: kind, open: opener(file, kind, compression) };
       continue;
     }
-    const other = source
-      .others?.(path)
-      .find(({ path: name, isPlain }) => !(isPlain && glob.wild) && glob.matches(name));
+    const other = file.others?.find(
+      ({ path: name, isPlain }) => !(isPlain && glob.wild) && glob.matches(name),
+    );
     if (!other) continue;
     const kind = fixedFormat ?? other.format;
-    yield { name: other.path, format: kind, open: opener(source, path, kind, null) };
+    yield { name: other.path, format: kind, open: opener(file, kind, null) };
   }
   return { skipped };
 }
 
-const opener =
-  (source: FileSource, path: string, format: FileFormat, compression: Compression | null) => async () => {
-    const bytes = await source.open(path, format);
-    return compression === null ? bytes : unpacked(bytes, path, compression);
-  };
+const opener = (file: ListedFile, format: FileFormat, compression: Compression | null) => async () => {
+  const bytes = await file.open(format);
+  return compression === null ? bytes : unpacked(bytes, file.path, compression);
+};
 
 async function* rest(first: SourceFile, more: AsyncGenerator<SourceFile>): AsyncGenerator<SourceFile> {
   yield first;

@@ -1,6 +1,5 @@
 import type { FileSource, OtherName } from "../files/file-extract.ts";
 import { exportedName, openFile, workbookNames } from "./export.ts";
-import { noSuchItem } from "./failure.ts";
 import { type DriveFile, findFile, isFolder, listAll } from "./files.ts";
 import { recallOrWalk } from "./recall.ts";
 import type { DriveLink } from "./shape.ts";
@@ -11,24 +10,17 @@ const SLASH = "\uff0f";
 
 /** All files by path, in order of UTF-8 bytes, as an extract needs them. */
 export function driveSource(link: DriveLink): FileSource {
-  const found = new Map<string, Walked>();
   return {
+    hasOthers: true,
     async *walk(prefix) {
       const walked = recallOrWalk(link, `source ${prefix}`, {
         start: () => findRoot(link, false),
         walk: (root, seen) => walkDrive(link, root, prefix, seen),
       });
-      for await (const each of walked) {
-        found.set(each.path, each);
-        yield each.path;
+      for await (const { path, file, others = [] } of walked) {
+        const real = file.target ? { ...file.target, name: file.name } : file;
+        yield { path, others, open: (format) => openFile(link, real, { asWorkbook: format === "xlsx" }) };
       }
-    },
-    others: (path) => found.get(path)?.others ?? [],
-    async open(path, format) {
-      const file = found.get(path)?.file;
-      if (!file) throw noSuchItem(JSON.stringify(path));
-      const asWorkbook = format === "xlsx";
-      return openFile(link, file.target ? { ...file.target, name: file.name } : file, { asWorkbook });
     },
   };
 }

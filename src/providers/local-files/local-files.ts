@@ -67,8 +67,11 @@ export const localFiles = defineProvider({
     const root = await translated(() => findRoot(link));
     return extractFiles(
       {
-        walk: (prefix, unread) => (root === null ? nothing() : walkFiles(root, prefix, unread)),
-        open: (path) => translated(() => readFile(link, path)),
+        async *walk(prefix, unread) {
+          if (root === null) return;
+          for await (const path of walkFiles(root, prefix, unread))
+            yield { path, open: () => translated(() => readFile(link, path)) };
+        },
       },
       request,
     );
@@ -77,5 +80,3 @@ export const localFiles = defineProvider({
 
 const readFile = async (link: LocalLink, path: string) =>
   toStream(readHandle(await openFile(link, path), link.signal));
-
-async function* nothing(): AsyncGenerator<string> {}

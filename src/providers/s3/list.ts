@@ -67,7 +67,7 @@ function entriesOf(reply: Element): Entry[] {
   const files = childrenOf(reply, "Contents").map((item) => ({
     key: plain(textOf(item, "Key")),
     folder: false,
-    size: Number(textOf(item, "Size") ?? 0),
+    size: sizeIn(textOf(item, "Size")),
     modifiedAt: instant(textOf(item, "LastModified")),
     etag: plainTag(textOf(item, "ETag")),
   }));
@@ -80,6 +80,8 @@ function entriesOf(reply: Element): Entry[] {
   }));
   return [...files, ...folders].sort((a, b) => compareBytes(a.key, b.key));
 }
+
+const sizeIn = (text: string | null): number | null => (text?.trim() ? Number(text) : null);
 
 /** An ETag without quotes, for comparison. */
 export const plainTag = (tag: string | null): string | null => tag?.replace(/^(?:W\/)?"|"$/g, "") || null;

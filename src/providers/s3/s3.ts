@@ -2,9 +2,10 @@ import { AppError } from "../../base/errors.ts";
 import { defineProvider, type FileItem } from "../contract.ts";
 import { extractFiles } from "../files/file-extract.ts";
 import { mimeTypeOf } from "../files/file-kinds.ts";
+import { exactly } from "../files/streams.ts";
 import { send } from "./client.ts";
 import { noSuchFile } from "./failure.ts";
-import { browse, instant, itemOf, listPages, pathOf } from "./list.ts";
+import { browse, type Entry, instant, itemOf, listPages, pathOf, plainTag } from "./list.ts";
 import { checkKey, rootOf, S3Config, S3Credentials, type S3Link } from "./shape.ts";
 import { s3Tree } from "./tree.ts";
 import { upload } from "./upload.ts";
@@ -46,15 +47,27 @@ export const s3 = defineProvider({
       {
         async *walk(prefix) {
           for await (const { entries } of listPages(link, `${root}${prefix}`)) {
-            for (const { key } of entries) if (!key.endsWith("/")) yield key.slice(root.length);
+            for (const entry of entries)
+              if (!entry.key.endsWith("/"))
+                yield { path: entry.key.slice(root.length), open: () => openListed(link, entry) };
           }
         },
-        open: async (path) => (await send(link, { method: "GET", key: `${root}${path}`, long: true })).body,
       },
       request,
     );
   },
 });
+
+/**
+ * The bytes of a listed object. The stream throws `upstream` (retryable) if there are fewer or more than were listed,
+ * since a store that doesn't send their number can break off unnoticed. An object that was replaced is read as it is.
+ */
+async function openListed(link: S3Link, { key, size, etag }: Entry): Promise<ReadableStream<Uint8Array>> {
+  const { headers, body, isDecoded } = await send(link, { method: "GET", key, long: true });
+  const now = plainTag(headers.get("etag"));
+  const isReplaced = etag !== null && now !== null && now !== etag;
+  return isDecoded || isReplaced ? body : exactly(body, size, key);
+}
 
 const below = (path: string): string => (path.startsWith("/") ? path.slice(1) : path);
 

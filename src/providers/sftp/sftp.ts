@@ -58,12 +58,12 @@ export const sftp = defineProvider({
         async *walk(prefix, unread) {
           const { session, release } = await take(link);
           try {
-            for await (const { path } of walk(session, session.root, prefix, unread)) yield path;
+            for await (const { path } of walk(session, session.root, prefix, unread))
+              yield { path, open: () => readFile(link, path) };
           } finally {
             release();
           }
         },
-        open: (path) => readFile(link, path),
       },
       request,
     ),
