@@ -167,6 +167,32 @@ test("an empty page isn't the last one if the API says that there are more", asy
   expect(await byOffset.run()).toMatchObject(failure("announces more"));
 });
 
+test("a list that ends although the API names a next page is reported", async () => {
+  const cursor = { type: "cursor", cursorPath: "meta.nxt", cursorParam: "after" };
+  const short = { type: "page", sizeParam: "size", pageSize: 50, stopOnShortPage: true };
+  const warnings = async (paginator: object, answer: (asked: URLSearchParams) => unknown) =>
+    (await (await open({ dataPath: "items", paginator }, answer)).result()).warnings;
+  const misspelled = await warnings(cursor, () => ({ items: ids(3), meta: { next: "c2" } }));
+  expect(misspelled).toEqual([
+    expect.stringContaining("its first response, which seems to name a next page"),
+  ]);
+  expect(await warnings(cursor, () => ({ items: ids(3), links: { next: { href: null } } }))).toEqual([]);
+  const capped = await warnings(short, () => ({ items: ids(20), total_count: 60 }));
+  expect(capped).toEqual([expect.stringContaining("one page of several (total_count: 60)")]);
+  const filtered = await warnings(short, (asked) => {
+    const page = Number(asked.get("page"));
+    return { items: many(page === 2 ? 10 : 50, (n) => ({ id: page * 100 + n })), has_more: page < 3 };
+  });
+  expect(filtered).toEqual([
+    expect.stringContaining("response 2, which seems to name a next page (has_more)"),
+  ]);
+  const lost = await warnings({ ...cursor, hasNextPath: "more" }, () => ({ items: ids(3), more: true }));
+  expect(lost).toEqual([expect.stringContaining("announces more rows at hasNextPath")]);
+  const whole = { ...short, stopOnShortPage: false };
+  const empty = (asked: URLSearchParams) => ({ items: asked.get("page") === "1" ? ids(50) : [], next: "/r" });
+  expect(await warnings(whole, empty)).toEqual([]);
+});
+
 test("an error without rows fails the run, and a table that is replaced keeps its rows", async () => {
   let reply: object = { data: { orders: ids(3) } };
   const endpoint = { dataPath: "data.orders || `[]`" };

@@ -153,7 +153,7 @@ class Reading {
     const next = paginator
       ? await nextPage(this.asking.link, this.#patient(paginator), pageRequest, page, this.request.batchSize)
       : null;
-    if (paginator && next === null) this.#checkEnd(reply.body, reply.headers);
+    if (paginator && next === null) this.#checkEnd(reply, items, paginator);
     this.#checkMoves(rows, items, next);
     this.rows += countOf(rows);
     return { rows, next };
@@ -166,14 +166,23 @@ class Reading {
       : paginator;
   }
 
-  /** A paginator that finds nothing in the first response may look at the wrong field. */
-  #checkEnd(body: Json, headers: Headers): void {
-    const hint = this.request.keys && this.#pages === 1 ? hintOfNext(body, headers) : null;
+  /**
+   * A paginator that finds no next page may look at the wrong field, and a short page may have others after it. Many
+   * APIs name a next page in an empty response too, so that is a sign only where a missing row would be deleted.
+   */
+  #checkEnd({ body, headers }: { body: Json; headers: Headers }, items: number, paginator: Paginator): void {
+    const { link, spec, endpoint } = this.asking;
+    const isFirst = this.#pages === 1;
+    const isSaid = "hasNextPath" in paginator && paginator.hasNextPath !== undefined;
+    const isSure = paginator.type === "none" || isSaid || items === 0;
+    if (isSure && !(isFirst && this.request.keys)) return;
+    const where = `The list ${spec} ended with ${isFirst ? "its first response" : `response ${this.#pages}`}, which seems to`;
+    const hint = hintOfNext(body, headers);
     if (hint !== null)
-      this.asking.link.warn?.(
-        `The list ${this.asking.spec} ended with its first response, which seems to name a next page (${hint}). Check endpoint.paginator.`,
-        { isPartial: true },
-      );
+      link.warn?.(`${where} name a next page (${hint}). Check endpoint.paginator.`, { isPartial: true });
+    const more =
+      hint === null && isFirst && endpoint.totalPath === undefined ? hintOfMore(body, items) : null;
+    if (more !== null) link.warn?.(`${where} be one page of several (${more}). Check endpoint.paginator.`);
   }
 
   /** A repeated page, or many empty ones, means that the list doesn't end. */
@@ -254,11 +263,15 @@ function hintOfNext(body: Json, headers: Headers): string | null {
   if (/;\s*rel\s*=\s*"?next\b/i.test(headers.get("link") ?? "")) return "the Link header";
   for (const [name, item] of fieldsAround(body)) {
     const last = name.slice(name.indexOf(".") + 1);
-    const isNext = NEXT.test(last) && item !== null && item !== "" && item !== false;
+    const isNext = NEXT.test(last) && names(item);
     if (isNext || (MORE.test(last) && item === true)) return name;
   }
   return null;
 }
+
+/** Whether a value names a next page: not `{"href": null}`. */
+const names = (item: Json): boolean =>
+  isObject(item) ? Object.values(item).some(names) : item !== null && item !== "" && item !== false;
 
 /** A number in a response that promises more than this number of items. */
 function hintOfMore(body: Json, items: number): string | null {

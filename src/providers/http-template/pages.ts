@@ -74,18 +74,27 @@ export async function nextPage(
   if (paginator.type === "none") return null;
   const { hasNextPath } = "hasNextPath" in paginator ? paginator : {};
   if (hasNextPath !== undefined && !isTrue(await searchPage(link, page, hasNextPath))) return null;
+  const ended = () => {
+    if (hasNextPath !== undefined)
+      link.warn?.("The API announces more rows at hasNextPath, but names no next page, so the list ended.", {
+        isPartial: true,
+      });
+    return null;
+  };
   switch (paginator.type) {
     case "link_header": {
       const address = nextLink(page.headers.get("link") ?? "");
-      return address === null ? null : { ...pageRequest, url: linked(address, pageRequest, page) };
+      return address === null ? ended() : { ...pageRequest, url: linked(address, pageRequest, page) };
     }
     case "json_link": {
       const address = await cursorIn(link, page, paginator.nextPath, "nextPath");
-      return address === null ? null : { ...pageRequest, url: linked(String(address), pageRequest, page) };
+      return address === null ? ended() : { ...pageRequest, url: linked(String(address), pageRequest, page) };
     }
     case "cursor": {
       const cursor = await cursorIn(link, page, paginator.cursorPath, "cursorPath");
-      return cursor === null ? null : withParameter(pageRequest, paginator.in, paginator.cursorParam, cursor);
+      return cursor === null
+        ? ended()
+        : withParameter(pageRequest, paginator.in, paginator.cursorParam, cursor);
     }
     default:
       return counted(paginator, pageRequest, page, batchSize);
