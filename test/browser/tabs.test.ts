@@ -110,6 +110,11 @@ async function signInElsewhere(email: string) {
   await other.close();
 }
 
+/** As if the user came back to the tab. Closing the other one may have given it the focus, so that it is reloading. */
+async function comeBack() {
+  await seen.page.waitForFunction(() => window.dispatchEvent(new Event("focus")));
+}
+
 const sqlField = () => seen.page.getByRole("textbox", { name: "SQL" });
 const stored = () => seen.page.evaluate(() => JSON.stringify({ ...sessionStorage, ...localStorage }));
 
@@ -126,7 +131,7 @@ test("a tab shows who has signed in in another, and a new role", async () => {
   await go("/team");
   await page.getByRole("button", { name: "Invite member" }).waitFor();
   await signInElsewhere(email);
-  await page.evaluate(() => window.dispatchEvent(new Event("focus")));
+  await comeBack();
   await page.getByRole("button", { name: `${email} Viewer` }).waitFor();
 
   await seen.live();
@@ -188,7 +193,7 @@ test("SQL that was typed is kept while someone else has signed in in another tab
   await page.getByRole("link", { name: "Half" }).click();
   await page.getByRole("textbox", { name: "Name", exact: true }).fill("Half a name");
   await signInElsewhere(email);
-  await page.evaluate(() => window.dispatchEvent(new Event("focus")));
+  await comeBack();
   await page.getByRole("button", { name: `${email} Admin` }).waitFor();
   await page
     .getByText(
@@ -198,10 +203,10 @@ test("SQL that was typed is kept while someone else has signed in in another tab
   await go("/sql");
   await sqlField().getByText("SELECT 1 AS one").waitFor();
   await signInElsewhere("eve@example.com");
-  await page.evaluate(() => window.dispatchEvent(new Event("focus")));
+  await comeBack();
   await page.getByRole("button", { name: "eve@example.com Admin" }).waitFor();
   await signInElsewhere("ada@example.com");
-  await page.evaluate(() => window.dispatchEvent(new Event("focus")));
+  await comeBack();
   await page.getByRole("button", { name: /^Ada Lovelace/ }).waitFor();
   await go("/sql");
   await sqlField().getByText("half of Ada").waitFor();
