@@ -127,7 +127,8 @@ function failure(error: unknown, server: string, words: Route["words"]): AppErro
   const settings: Record<string, string> = { EAUTH: "credentials.password", ETLS: "config.security" };
   const setting = settings[code];
   const reason = known[code] ?? (response || message);
-  const isFinal = code === "EENVELOPE" && responseCode !== undefined && responseCode >= 500;
+  const isRefusal = code === "EENVELOPE" || code === "EMESSAGE"; // before the text, or because of it
+  const isFinal = isRefusal && responseCode !== undefined && responseCode >= 500;
   return new AppError("upstream", `The mail server ${server} rejected the email: ${reason.slice(0, 300)}`, {
     retryable: !isFinal,
     cause: error,

@@ -135,6 +135,30 @@ describe("send_message", () => {
     refusal = null;
   });
 
+  test("sends an email that the server refused for good only once, and one refused for now again", async () => {
+    await using app = await startApp();
+    const codes = [554, 451];
+    await using peer = await startSmtp({
+      onData(stream, _session, done) {
+        stream.resume();
+        const responseCode = codes.shift();
+        const refusal = Object.assign(new Error("Refused"), { responseCode });
+        stream.on("end", () => (responseCode === undefined ? done() : done(refusal)));
+      },
+    });
+    const smtp = await connect(app.owner, peer.port);
+    const retry = { retry: { maxAttempts: 3, backoffSeconds: [0] } };
+    const final = { status: "failed", retryCount: 0, error: { code: "upstream", retryable: false } };
+    const spam = await send(app.owner, smtp.id, letter(retry));
+    expect(spam).toMatchObject(final);
+    expect(spam.error.message).toContain("554 Refused");
+    expect(await send(app.owner, smtp.id, letter(retry))).toMatchObject({
+      status: "completed",
+      retryCount: 1,
+    });
+    expect(codes).toEqual([]);
+  });
+
   test("rejects what would be another header, and invalid addresses", async () => {
     await using app = await startApp();
     await using peer = await startSmtp();
