@@ -125,8 +125,9 @@ function failure(error: unknown, server: string, words: Route["words"]): AppErro
     ETLS: `STARTTLS failed (${response || message}). To send unencrypted, use ${words.unencrypted}`,
   };
   const settings: Record<string, string> = { EAUTH: "credentials.password", ETLS: "config.security" };
-  const setting = settings[code];
-  const reason = known[code] ?? (response || message);
+  const isBusy = code === "EAUTH" && responseCode !== undefined && responseCode < 500; // not the password's fault
+  const setting = isBusy ? undefined : settings[code];
+  const reason = (isBusy ? undefined : known[code]) ?? (response || message);
   const isRefusal = code === "EENVELOPE" || code === "EMESSAGE"; // before the text, or because of it
   const isFinal = isRefusal && responseCode !== undefined && responseCode >= 500;
   return new AppError("upstream", `The mail server ${server} rejected the email: ${reason.slice(0, 300)}`, {

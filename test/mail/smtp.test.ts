@@ -64,6 +64,11 @@ test("a wrong password, a refused recipient and a dead server are reported in on
   await using picky = await startSmtp({
     onRcptTo: ({ address }, _session, done) => done(new Error(`${address} is unknown here`)),
   });
+  await using busy = await startSmtp({
+    user: "weir",
+    onAuth: (_auth, _session, done) =>
+      done(Object.assign(new Error("Try again later"), { responseCode: 454 })),
+  });
   const send = (authority: string, ca: string) =>
     openSmtp({ url: `smtp://${authority}`, from, egress, ca }).send(letter);
   const told = [
@@ -72,6 +77,7 @@ test("a wrong password, a refused recipient and a dead server are reported in on
       guarded.authority,
       "username or password of WEIR_SMTP_URL",
     ],
+    [`weir:wrong-secret@localhost:${busy.port}`, busy.authority, "rejected the email: 454 Try again later"],
     [`localhost:${picky.port}`, picky.authority, "grace@example.com is unknown here"],
     ["weir:wrong-secret@127.0.0.1:1", picky.authority, "127.0.0.1:1"],
   ] as const;
