@@ -286,7 +286,7 @@ describe("commands", () => {
     const action = await makeAction(weir.owner, { slug: "nightly", name: "Nightly <load>" });
     const first = await command("run nightly", { trigger_id: "once" });
     expect(first.body.text).toMatch(
-      /^Started: Nightly &lt;load&gt;\. <http.*\/runs\/[0-9a-f-]+\|Open the run>$/,
+      /^Started: Nightly &lt;load&gt;\. <http.*\/runs\/[0-9a-f-]+\?organization=[0-9a-f-]+\|Open the run>$/,
     );
     const again = await command("run nightly", { trigger_id: "once" }, { "x-slack-retry-num": "1" });
     expect(again.body.text).toContain("Nothing new was started");

@@ -1,6 +1,7 @@
 import { isObject, type Json, type JsonObject } from "../../base/json.ts";
 import { type LetterContent, oneLine } from "../../mail/letter.ts";
 import type { Translate } from "../../mail/texts.ts";
+import { linkIn } from "../organizations/link.ts";
 import type { Question } from "./approvals.ts";
 import { MAX_DECISIONS } from "./put.ts";
 import type { NoticeRow } from "./table.ts";
@@ -9,9 +10,6 @@ interface Organization {
   id: string;
   name: string;
 }
-
-/** Opens in the organization that it is about, whichever one the reader used last. */
-const linkIn = ({ id }: Organization, page: string): string => `${page}?organization=${id}`;
 
 /** Text of a notice for people. Names and messages in it are external input. */
 export function contentOf(
@@ -22,7 +20,7 @@ export function contentOf(
 ): LetterContent {
   const { automation, facts } = readFacts(row);
   const name = oneLine(automation.name);
-  const linkTo = (path: string) => linkIn(organization, `${baseUrl}/${path}`);
+  const linkTo = (path: string) => linkIn(organization.id, `${baseUrl}/${path}`);
   const of = [[translate("Organization"), organization.name] as const];
   const foot = [
     row.userId === null
@@ -142,7 +140,7 @@ export function approvalContent(
       ],
       link: {
         label: translate("Open the approval"),
-        url: linkIn(organization, `${baseUrl}/approvals/${first.id}`),
+        url: linkIn(organization.id, `${baseUrl}/approvals/${first.id}`),
       },
       foot,
     };
@@ -152,7 +150,7 @@ export function approvalContent(
     subject: translate("{number} approvals wait for your decision", { number }),
     lines: [translate("{number} approvals wait for your decision, among them:", { number }), ...titles],
     facts: of,
-    link: { label: translate("Open the approvals"), url: linkIn(organization, `${baseUrl}/approvals`) },
+    link: { label: translate("Open the approvals"), url: linkIn(organization.id, `${baseUrl}/approvals`) },
     foot,
   };
 }

@@ -3,6 +3,7 @@ import { slackText } from "../../base/slack-text.ts";
 import type { Context } from "../../context.ts";
 import { listApprovals } from "../approvals/service.ts";
 import { mayDecide, question, visibleTo } from "../decisions/wire-question.ts";
+import { linkIn } from "../organizations/link.ts";
 
 const MAX_APPROVALS = 10;
 /** Longer content is shown on its page only: nobody should decide here on what they can't see. */
@@ -20,7 +21,7 @@ export async function approvalsMessage(ctx: Context): Promise<{ text: string; bl
       ...(description ? [slackText(visible(description)).slice(0, 1000)] : []),
     ].join("\n");
     const isLong = (about ?? "").length > MAX_CONTEXT_CHARACTERS;
-    const page = `<${ctx.baseUrl()}/approvals|open it>`;
+    const page = `<${linkIn(ctx.organizationId, `${ctx.baseUrl()}/approvals`)}|open it>`;
     const note = (sentence: string): JsonObject => ({
       type: "context",
       elements: [{ type: "mrkdwn", text: sentence }],

@@ -8,6 +8,7 @@ import { enqueueRun, type Trigger } from "../../queue/enqueue.ts";
 import { findActionBySlug, runAction } from "../actions/service.ts";
 import { decideApproval } from "../approvals/service.ts";
 import { automations } from "../automations/table.ts";
+import { linkIn } from "../organizations/link.ts";
 import { findCurrentOrganization } from "../organizations/service.ts";
 import { findMe } from "../users/service.ts";
 import { unlinkSlack } from "../users/slack-links.ts";
@@ -148,7 +149,8 @@ async function start(ctx: Context, { key, target }: Command, name: string, begin
   });
   if (run === null) return say("Already running. Nothing new was started.");
   const page = run.runKind === "action" ? "runs" : "automation-runs";
-  return say(`Started: ${slackText(name)}. <${ctx.baseUrl()}/${page}/${run.runId}|Open the run>`);
+  const link = linkIn(ctx.organizationId, `${ctx.baseUrl()}/${page}/${run.runId}`);
+  return say(`Started: ${slackText(name)}. <${link}|Open the run>`);
 }
 
 async function automationBySlug(ctx: Context, slug: string) {

@@ -7,6 +7,7 @@ import type { App, Context, WriteContext } from "../../context.ts";
 import { prepared } from "../../store/prepared.ts";
 import type { ReadDb } from "../../store/store.ts";
 import { automationRuns } from "../automations/table.ts";
+import { linkIn } from "../organizations/link.ts";
 import { actionRuns } from "../runs/table.ts";
 import { type ReplyRow, slackReplies, type Target, targetLabel } from "./table.ts";
 
@@ -100,7 +101,7 @@ function endOf(
   reply: ReplyRow,
 ): string {
   const page = reply.runKind === "action" ? "runs" : "automation-runs";
-  const where = `<${app.baseUrl()}/${page}/${run.id}|Open the run>`;
+  const where = `<${linkIn(reply.organizationId, `${app.baseUrl()}/${page}/${run.id}`)}|Open the run>`;
   if (run.status !== "completed")
     return `The run ${run.status === "cancelled" ? "was cancelled" : run.status}: ${slackText(run.error?.message ?? "no reason given")}\n${where}`;
   const { text } = isObject(run.result) ? run.result : {};

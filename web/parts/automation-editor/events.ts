@@ -1,5 +1,7 @@
 import type { KeyboardEvent } from "react";
+import { shown } from "../../api.ts";
 import { base } from "../../base.ts";
+import { linkTo } from "../../linked.ts";
 import { t } from "../../texts/text.ts";
 import { plural } from "../base/plural.ts";
 import { pageLost } from "../base/texts.ts";
@@ -230,7 +232,9 @@ export function canvasEvents(around: Around): CanvasEvents {
         typeof automationId === "string"
           ? `/${encodeURIComponent(automationId)}`
           : `?q=${encodeURIComponent(String(slug))}`;
-      window.open(`${base}/automations${path}`, "_blank", "noopener");
+      const { organization } = shown();
+      const url = `${base}/automations${path}`;
+      window.open(organization === null ? url : linkTo(url, organization), "_blank", "noopener");
     },
   };
 }
