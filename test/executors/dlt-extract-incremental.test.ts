@@ -20,6 +20,25 @@ function asked(source: Source): { requests: ExtractRequest[]; source: Source } {
 }
 
 describe("an incremental load", () => {
+  test("by numbers in text compares them as numbers if columns says so, and otherwise warns", async () => {
+    const early = rows([{ n: "9" }, { n: "10" }, { n: "-5" }]);
+    const late = rows([{ n: "9" }, { n: "100" }, { n: "11.50" }, { n: "11" }]);
+    await using typed = openWorld();
+    const columns = [{ name: "n", type: "decimal(10,2)" }];
+    const first = await typed.run(by("n", {}, { columns }), early);
+    expect(first.result.warnings).toEqual([]);
+    expect(first.result.tables[0]?.cursor).toEqual({ start: null, end: "10" });
+    expect((await typed.run(by("n", {}, { columns }), late)).result).toMatchObject({ rows: 3, warnings: [] });
+    expect((await typed.run(by("n", {}, { columns }), late)).result).toMatchObject({ rows: 0 });
+    await using text = openWorld();
+    expect((await text.run(by("n"), rows([{ n: "8" }, { n: "9" }]))).result.warnings).toEqual([]);
+    const lost = expect.stringContaining("10 comes before 9");
+    expect((await text.run(by("n"), rows([{ n: "10" }]))).result.warnings).toEqual([lost]);
+    await using dates = openWorld();
+    const dayFirst = expect.stringContaining("don't start with the year");
+    expect((await dates.run(by("n"), rows([{ n: "31.12.2025" }]))).result.warnings).toEqual([dayFirst]);
+  });
+
   test("loads rows at the boundary once", async () => {
     await using world = openWorld();
     const definition = by("at", {}, { primaryKey: ["id"] });

@@ -3,8 +3,16 @@ import type { Json } from "../../base/json.ts";
 import { plural } from "../../base/plural.ts";
 import type { CursorState } from "../../lake/contract.ts";
 import type { SqlSession } from "../../sql/contract.ts";
-import { quoteList } from "../../sql/text.ts";
-import { beforeLag, type CursorSql, cursorJson, cursorSql, cursorValue, greatestText } from "./cursor.ts";
+import { quoteList, quoteText } from "../../sql/text.ts";
+import {
+  beforeLag,
+  type CursorSql,
+  cursorJson,
+  cursorSql,
+  cursorValue,
+  greatestText,
+  PLAIN_NUMBER,
+} from "./cursor.ts";
 import type { Drops } from "./drops.ts";
 import { fingerprintOf, fingerprintPair } from "./fingerprint.ts";
 import type { IncrementalPlan, Plan } from "./plan.ts";
@@ -27,9 +35,10 @@ export function rowIdentity(
   sheet: Sheet,
   plan: Plan,
   field: SheetColumn,
-  fingerprinted: boolean,
+  { fingerprinted, ranged }: { fingerprinted: boolean; ranged: boolean },
 ): RowIdentity {
-  const cursor = cursorSql(field);
+  // A source that selects the range itself compares its own type.
+  const cursor = cursorSql(field, ranged ? null : (plan.fixed.get(field.name) ?? null));
   if (fingerprinted) return { cursor, fingerprint: FINGERPRINT.name };
   const keys = plan.primaryKey.map((name) => sheet.find(name)).filter((column) => column !== undefined);
   const columns = isWhole(plan) ? sheet.columns : [...new Set([...keys, field])];
@@ -61,6 +70,7 @@ export async function dropSeen(
   const { session } = drops;
   const { sql, type } = identity.cursor;
   const { from, to, stored } = plan.incremental;
+  await warnOfTextOrder(drops, identity, { ...plan.incremental, ranged }, warn);
   if (!ranged && (from !== null || to !== null)) {
     const [row] = await session.run(
       `SELECT count(*) AS n FROM (${drops.alive(drops.root)}) WHERE ${sql} IS NULL`,
@@ -91,6 +101,34 @@ export async function dropSeen(
       `SELECT ${SEQUENCE.name} FROM (${drops.alive(drops.root)}) ORDER BY ${sql} NULLS FIRST, ${SEQUENCE.name} OFFSET ${plan.limit}`,
     );
   }
+}
+
+/** Numbers of different lengths, and dates that don't start with the year, aren't in order as texts. */
+async function warnOfTextOrder(
+  drops: Drops,
+  { cursor: { sql, type } }: RowIdentity,
+  { field, stored, ranged }: IncrementalPlan & { ranged: boolean },
+  warn: (text: string) => void,
+): Promise<void> {
+  if (type !== "VARCHAR") return;
+  const last = typeof stored?.lastValue === "string" ? stored.lastValue : JSON.stringify(stored?.lastValue);
+  const values = [
+    `SELECT ${sql} AS v FROM (${drops.alive(drops.root)})`,
+    ...(last ? [`SELECT ${quoteText(last)}`] : []),
+  ];
+  const [row] = await drops.session.run(
+    `SELECT count(*) FILTER (NOT regexp_full_match(v, '${PLAIN_NUMBER}')) = 0
+              AND count(DISTINCT length(split_part(v, '.', 1))) > 1 AS numbers,
+            coalesce(bool_or(regexp_matches(v, '^[0-9]{1,2}[./-][0-9]{1,2}[./-][0-9]{4}')), false) AS dates
+       FROM (${values.join(" UNION ALL ")}) WHERE v IS NOT NULL`,
+  );
+  const what = `The cursor ${field} is text and compared as text`;
+  const typed = `Set its type in columns, such as {"name": ${JSON.stringify(field)}, "type": "integer"}, and reset the state.`;
+  const other = "Choose another cursor, or load without one.";
+  if (row?.numbers === true)
+    warn(`${what}: 10 comes before 9, so later rows may be left out. ${ranged ? other : typed}`);
+  if (row?.dates === true)
+    warn(`${what}, but its dates don't start with the year, so later rows may be left out. ${other}`);
 }
 
 /** They are counted in each load, since none of them finds them. */

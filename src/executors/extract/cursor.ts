@@ -25,13 +25,24 @@ export function greatestText({ sql, type, text, isText }: CursorSql): string {
   return hasOneText ? `CAST(max(${sql}) AS VARCHAR)` : `arg_max(${text}, ${sql})`;
 }
 
+/** A number without an exponent, as a regular expression of DuckDB. */
+export const PLAIN_NUMBER = "-?[0-9]+([.][0-9]+)?";
+
 /** The type of a cursor whose values are compared as numbers of any length. */
 const ANY_NUMBER = "number of any length";
 
-/** Decides how to compare values of `column`: numbers as numbers, texts that are all times as times. */
-export function cursorSql(column: SheetColumn): CursorSql {
+/**
+ * Decides how to compare values of `column`: numbers as numbers, texts that are all times as times, and with `fixed`,
+ * the type that the definition sets, texts of numbers as numbers. Other texts then don't count as cursor values.
+ */
+export function cursorSql(column: SheetColumn, fixed: string | null = null): CursorSql {
   const parts = partsOf(column);
   const [first, second] = parts;
+  if (first?.type === "VARCHAR" && !first.isNumber && !second && fixed !== null && isNumber(fixed)) {
+    const digits = `regexp_replace(trim(${first.sql}), '^(-?)0+([0-9])', '\\1\\2')`;
+    const text = `CASE WHEN regexp_full_match(trim(${first.sql}), '${PLAIN_NUMBER}') THEN ${withoutZeros(digits)} END`;
+    return { sql: orderKey(text), type: ANY_NUMBER, text, isText: true };
+  }
   const isNumeric = parts.every((part) => part.isNumber || isNumber(part.type));
   if (!first || (second && !isNumeric)) {
     const types = parts.map((part) => part.type).join(", ");

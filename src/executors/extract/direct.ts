@@ -71,7 +71,7 @@ export async function landDirect(
       ? await reached(
           session,
           written(sheet, files),
-          rowIdentity(sheet, plan, field, false),
+          rowIdentity(sheet, plan, field, { fingerprinted: false, ranged: true }),
           { ...plan, incremental },
           site.warn,
         )

@@ -157,7 +157,7 @@ export async function landStaged(site: Site, intake: Intake, ranged: boolean): P
   const field = incremental && root.find(incremental.field);
   let identity: RowIdentity | null = null;
   if (incremental && field && root.rows > 0) {
-    identity = rowIdentity(root, plan, field, intake.fingerprinted);
+    identity = rowIdentity(root, plan, field, { fingerprinted: intake.fingerprinted, ranged });
     await dropSeen(drops, identity, { ...plan, incremental }, ranged, warn);
   }
   if (plan.disposition === "merge" && root.rows > 0) await rejectKeyless(site, drops, root);
