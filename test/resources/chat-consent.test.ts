@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { startModern } from "../peers/mcp-modern.ts";
 import { calls, says } from "../peers/model.ts";
 import { addHttp, addMcp, CATALOG, httpApi, mcpApi } from "../support/catalog.ts";
-import { ask, type Chat, makeThread, startChat, stored } from "../support/chat.ts";
+import { ask, type Chat, makeThread, open, startChat, stored } from "../support/chat.ts";
 import { join } from "../support/people.ts";
 import { startReceiver } from "../support/receiver.ts";
 import { makeAction, RUNS, runToEnd, until } from "../support/work.ts";
@@ -192,3 +192,34 @@ test("a tool of an MCP server that claims to be read-only needs approval, until 
   expect(await turn()).toEqual(["waiting", 1]);
   await server.stop();
 });
+
+test.each(["removes them", "makes them a viewer"])(
+  "a user's turn calls nothing and asks for nothing once an admin %s",
+  async (change) => {
+    const action = await makeAction(owner, { slug: `look-${++count}` });
+    const { tool, text } = await payments();
+    for (const [name, input] of [
+      [`action_${action.slug}`, {}],
+      [tool, { amount: 1 }],
+    ] as const) {
+      const { call, token, membership } = await join(chat.app, "member");
+      const { at, thread } = await makeThread(chat, [`action:${action.slug}`, text], call);
+      const place = `/api/v1/organizations/team/members/${membership.id}`;
+      chat.play(async () => {
+        if (change === "removes them") await owner("DELETE", place);
+        else await owner("PATCH", `${place}/role`, { roleSlug: "viewer" });
+        return calls(name, input);
+      });
+      const reply = await open({ app: { token, origin: chat.app.origin } }, at, { content: "Look" });
+      await reply.text();
+      const { items } = await until(owner, `/api/v1/events?entityId=${thread.id}`, (page) =>
+        page.items.some(({ type }: { type: string }) => type === "chat_turn.failed"),
+      );
+      expect(items[0].data.error.code).toBe("forbidden");
+      expect(items.map(({ type }: { type: string }) => type)).not.toContain("chat_turn.waiting");
+      expect(chat.heard.length).toBe(1);
+    }
+    const { runs } = (await owner("GET", `${RUNS}?kinds=conditional_branch&limit=100`)).body;
+    expect(runs).toEqual([]);
+  },
+);

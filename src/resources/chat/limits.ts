@@ -4,6 +4,7 @@ import type { Context } from "../../context.ts";
 import { toolParts } from "../../models/chunks.ts";
 import type { Model } from "../../models/contract.ts";
 import { estimate, modelFor } from "../usage/model.ts";
+import { checkAccess } from "./access.ts";
 import { type LiveTurn, TurnEnded } from "./live.ts";
 import type { Spent, TurnRow } from "./table.ts";
 
@@ -19,7 +20,8 @@ export const isBound = (error: unknown): boolean =>
   (error instanceof AppError && ["limit_exceeded", "too_many_steps"].includes(error.code));
 
 /**
- * The organization's model for one stretch of a turn, within the turn's limits.
+ * The organization's model for one stretch of a turn, within the turn's limits
+ * and only while its user has access.
  * Adds its usage to `spent`, estimated if the endpoint doesn't report it. The time limit applies until `stop`.
  */
 export function boundedModel(
@@ -43,6 +45,7 @@ export function boundedModel(
     model: {
       async *stream(request, signal) {
         refuseMore(ctx.config, live, tokens);
+        await checkAccess(ctx);
         let written = 0;
         for await (const event of model.stream(request, signal)) {
           if ("delta" in event) written += event.delta.length;

@@ -9,8 +9,8 @@ import { prepared } from "../../store/prepared.ts";
 import type { ReadDb } from "../../store/store.ts";
 import { openAgent } from "../agents/open.ts";
 import { findAgentNamed } from "../agents/service.ts";
-import { memberships, type Role } from "../organizations/table.ts";
 import { actionRuns, type RunRow } from "../runs/table.ts";
+import { roleOf } from "./access.ts";
 import { hashOf } from "./ask.ts";
 import { begin, fatesOf, stopped } from "./fate.ts";
 import { atLeast, close, finishTurn, UNFINISHED } from "./finish.ts";
@@ -147,7 +147,7 @@ async function claim(app: App, { id, threadId }: TurnRow): Promise<TurnRow | nul
 
 async function goOn(app: App, turn: TurnRow): Promise<void> {
   const actor = turn.actor as unknown as Actor;
-  const role = await roleOf(app, turn.organizationId, actor.id);
+  const role = await roleOf(app.store.db, { organizationId: turn.organizationId, userId: actor.id });
   const { organizationId, correlationId } = turn;
   const ctx = contextFor(app, { organizationId, actor, role, correlationId, privateTo: actor.id });
   ctx.models.require();
@@ -185,16 +185,6 @@ async function goOn(app: App, turn: TurnRow): Promise<void> {
         );
     },
   });
-}
-
-/** The user's current role: former members can't act. */
-async function roleOf(app: App, organizationId: string, userId: string): Promise<Role> {
-  const [row] = await app.store.db
-    .select({ role: memberships.role })
-    .from(memberships)
-    .where(and(eq(memberships.organizationId, organizationId), eq(memberships.userId, userId)));
-  if (row && row.role !== "viewer") return row.role;
-  throw new AppError("forbidden", "The user who asked no longer has access to this organization.");
 }
 
 /** Executes the decision: exactly what was approved, or nothing. */

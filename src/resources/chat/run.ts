@@ -10,6 +10,7 @@ import { cutOff } from "../../models/failure.ts";
 import { fitted } from "../../models/fit.ts";
 import { messagesOf } from "../../models/history.ts";
 import { record } from "../events/service.ts";
+import { checkAccess, whileAllowed } from "./access.ts";
 import { askForAll, preparePending } from "./ask.ts";
 import { fatesOf, stopped } from "./fate.ts";
 import { close, countsOf, finishTurn, openCalls, type TurnEnd, UNFINISHED } from "./finish.ts";
@@ -70,7 +71,7 @@ async function carryOut(stretch: Stretch, live: LiveTurn): Promise<void> {
   const signal = live.control.signal;
   const task = {
     model,
-    agent,
+    agent: whileAllowed(ctx, agent),
     stepsBefore: turn.steps,
     ids: ctx.ids,
     signal,
@@ -147,6 +148,7 @@ async function wait(
   end: AgentEnd & { status: "waiting" },
   used: Usage,
 ): Promise<TurnEnd> {
+  await checkAccess(ctx);
   const pending = preparePending(ctx, end.pending);
   for (const { decisionId: approvalId, callId: toolCallId } of pending)
     live.tell({ type: "tool-approval-request", approvalId, toolCallId }, true);
