@@ -13,7 +13,7 @@ export interface FileSource {
   hasOthers?: true;
 }
 
-export interface ListedFile {
+interface ListedFile {
   path: string;
   open(format: FileFormat): Promise<ReadableStream<Uint8Array>>;
   /** Other names of a file that can be read in several formats. */
