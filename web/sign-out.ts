@@ -10,7 +10,7 @@ const CHANNEL = "weir.signed-out";
 
 const forgetDrafts = () => ofTab.deleteAll(() => true);
 
-/** Leaves nothing of the user in the browser: drafts and statements aren't for whoever uses it next. */
+/** Deletes the user's drafts and statements from the browser, tells its other tabs, and opens the sign-in page. */
 export function leaveNothing(): void {
   new BroadcastChannel(CHANNEL).postMessage(shown().user);
   chooseOrganization(null);
